@@ -1,0 +1,40 @@
+//! What ends an ingest run. A bad document does not: it is an outcome in the report.
+
+use std::{io, path::PathBuf};
+
+use crate::{index, model, types::Kind};
+
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("no such file or folder: `{path}`")]
+    MissingPath { path: PathBuf },
+    #[error("cannot read `{path}`: {source}")]
+    Unreadable { path: PathBuf, source: io::Error },
+    #[error("the pattern `{pattern}` is not a glob: {why}")]
+    BadPattern { pattern: String, why: String },
+    #[error("the pattern `{pattern}` matches no file")]
+    NoMatch { pattern: String },
+    #[error("cannot start an extraction worker (`{program}`): {source}")]
+    Worker { program: PathBuf, source: io::Error },
+    #[error("{what}")]
+    Options { what: String },
+    #[error(transparent)]
+    Index(#[from] index::Error),
+    #[error(transparent)]
+    Model(#[from] model::Error),
+}
+
+impl Error {
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::MissingPath { .. } | Self::BadPattern { .. } | Self::NoMatch { .. } | Self::Options { .. } => {
+                Kind::Usage
+            }
+            Self::Unreadable { .. } | Self::Worker { .. } => Kind::Io,
+            Self::Index(error) => error.kind(),
+            Self::Model(error) => error.kind(),
+        }
+    }
+}

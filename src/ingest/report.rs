@@ -1,0 +1,97 @@
+//! What a run did, source by source, and what it tells while it runs.
+
+use crate::index::Problem;
+
+/// What became of one source.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// Display path.
+    pub path: String,
+    /// Why it failed, was skipped, or is doubtful.
+    pub problems: Vec<Problem>,
+    /// Chunks it has now.
+    pub chunks: u32,
+    /// `moved`: where it was.
+    pub from: Option<String>,
+}
+
+/// What a run did. Every source seen is in exactly one of the lists up to `failed`; `warnings` names sources again.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Report {
+    pub added: Vec<Outcome>,
+    pub updated: Vec<Outcome>,
+    pub unchanged: Vec<Outcome>,
+    pub moved: Vec<Outcome>,
+    pub removed: Vec<Outcome>,
+    /// Left alone on purpose: too large, binary, not a regular file. (What ignore rules hide is only counted.)
+    pub skipped: Vec<Outcome>,
+    /// Failed now, or failed before and unchanged since: a failure that stands is named again.
+    pub failed: Vec<Outcome>,
+    pub warnings: Vec<Outcome>,
+    /// Entries hidden by ignore rules, hidden names and patterns.
+    pub ignored: u64,
+    pub chunks_written: u64,
+    pub chunks_embedded: u64,
+    /// Chunks whose vector was reused.
+    pub chunks_reused: u64,
+    pub bytes_read: u64,
+    pub bytes_written: u64,
+    /// Of the last commit; the one found if nothing was written.
+    pub generation: u64,
+    pub interrupted: bool,
+    pub dry_run: bool,
+    pub seconds: f64,
+}
+
+/// What happens, as it happens.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event<'a> {
+    /// The walk goes on: sources and bytes found so far.
+    Found {
+        sources: u64,
+        bytes: u64,
+    },
+    /// The walk and the plan are done: so many sources (and bytes) have to be read.
+    Planned {
+        sources: u64,
+        bytes: u64,
+    },
+    /// A source is being read.
+    Started {
+        path: &'a str,
+    },
+    /// A source has been running for long.
+    Slow {
+        path: &'a str,
+        seconds: u64,
+    },
+    /// A source is extracted and cut.
+    Chunked {
+        path: &'a str,
+        chunks: u64,
+        bytes: u64,
+    },
+    /// Chunks got their vectors.
+    Embedded {
+        chunks: u64,
+    },
+    /// A source failed or was skipped.
+    Failed {
+        path: &'a str,
+        problem: &'a Problem,
+    },
+    Committed {
+        generation: u64,
+    },
+}
+
+/// Gets the events of a run, from any thread.
+pub trait Observer: Sync {
+    fn event(&self, event: Event<'_>);
+}
+
+impl<F: Fn(Event<'_>) + Sync> Observer for F {
+    fn event(&self, event: Event<'_>) {
+        self(event);
+    }
+}

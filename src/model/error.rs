@@ -1,0 +1,56 @@
+//! What can go wrong with a model.
+
+use std::path::PathBuf;
+
+use crate::types::Kind;
+
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("cannot reach `{url}`: {why}")]
+    Unreachable { url: String, why: String },
+    #[error("`{url}` did not accept the key ({status})")]
+    Unauthorized { url: String, status: u16 },
+    #[error("`{url}` answered {status}: {message}")]
+    Refused { url: String, status: u16, message: String },
+    #[error("`{url}` answered with something that is not {expected}: {found}")]
+    BadAnswer { url: String, expected: &'static str, found: String },
+    #[error("`{url}` took longer than {seconds} s to {what}")]
+    TimedOut { url: String, seconds: u64, what: &'static str },
+    #[error("`{url}` ended the answer early")]
+    CutOff { url: String },
+    #[error("the prompt has {found} tokens, `{url}` reads {limit}")]
+    TooLong { url: String, found: u64, limit: u64 },
+    #[error("a text of {found} tokens is longer than the {limit} that `{model}` reads")]
+    TextTooLong { model: String, found: usize, limit: usize },
+    #[error("no ONNX Runtime at `{path}`: {why}")]
+    NoRuntime { path: PathBuf, why: String },
+    #[error("the model `{model}` failed: {why}")]
+    Run { model: String, why: String },
+    #[error("no model named `{name}`")]
+    Unknown { name: String },
+    #[error("{what}")]
+    Options { what: String },
+    #[error("interrupted")]
+    Cancelled,
+}
+
+impl Error {
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Unknown { .. } | Self::Options { .. } => Kind::Usage,
+            Self::Cancelled => Kind::Cancelled,
+            Self::Unreachable { .. }
+            | Self::Unauthorized { .. }
+            | Self::Refused { .. }
+            | Self::BadAnswer { .. }
+            | Self::TimedOut { .. }
+            | Self::CutOff { .. }
+            | Self::TooLong { .. }
+            | Self::TextTooLong { .. }
+            | Self::NoRuntime { .. }
+            | Self::Run { .. } => Kind::Model,
+        }
+    }
+}

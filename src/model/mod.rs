@@ -1,0 +1,94 @@
+//! Everything that thinks: embedders and chat models behind one small trait each.
+//!
+//! Useful for: vectors of texts, answers from a prompt. Not for: opening an index, choosing passages, or reading the
+//! environment (doors do that and pass plain options).
+
+pub mod error;
+pub mod wordpiece;
+
+pub use error::{Error, Result};
+
+use std::ops::ControlFlow;
+
+use crate::types::EmbeddingSpace;
+
+/// Turns texts into vectors of one embedding space. Called from several threads at once.
+pub trait Embedder: Send + Sync {
+    fn space(&self) -> &EmbeddingSpace;
+
+    /// Vectors of passages (prefix added here), row after row: `texts.len() × dim` values, in the order of the texts.
+    /// A text longer than the model reads is an error, never cut silently.
+    fn embed_passages(&self, texts: &[&str]) -> Result<Vec<f32>>;
+
+    /// The vector of a query (prefix added here): `dim` values. A query longer than the model reads is cut at the limit.
+    fn embed_query(&self, text: &str) -> Result<Vec<f32>>;
+
+    /// How many threads may usefully call at once: the cores for a local model, few for an endpoint.
+    fn concurrency(&self) -> usize;
+
+    /// How many texts one call should carry: 1 for a local model (repeatable vectors), more for an endpoint.
+    fn batch_size(&self) -> usize;
+
+    /// Which program computes: `rten 0.27`, `onnxruntime 1.32 (/usr/lib/…)`, `https://…/v1/embeddings`. For `status`.
+    fn backend(&self) -> String;
+}
+
+/// Who says a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    System,
+    User,
+    Assistant,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message {
+    pub role: Role,
+    pub content: String,
+}
+
+/// One request to a chat model. Temperature is 0 and the seed fixed.
+#[derive(Debug, Clone)]
+pub struct ChatRequest {
+    pub messages: Vec<Message>,
+    pub max_tokens: u32,
+    pub stream: bool,
+}
+
+/// Why a completion ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Finish {
+    Stop,
+    /// The token limit, or a stream that ended without saying so: the text is not whole.
+    Truncated,
+    /// Refused by the model or a filter.
+    Refused,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Usage {
+    pub prompt_tokens: u64,
+    pub completion_tokens: u64,
+    /// Counted by us because the server did not.
+    pub estimated: bool,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Completion {
+    pub text: String,
+    pub finish: Finish,
+    pub usage: Usage,
+    /// The model name the server says it used.
+    pub model: Option<String>,
+}
+
+/// A chat model. `on_text` gets the text as it comes (never reasoning); `Break` hangs up and ends with `Cancelled`.
+pub trait Chat: Send + Sync {
+    fn chat(&self, request: &ChatRequest, on_text: &mut dyn FnMut(&str) -> ControlFlow<()>) -> Result<Completion>;
+
+    /// The model asked for.
+    fn model(&self) -> &str;
+
+    /// Tokens of prompt and answer together, if known.
+    fn context_tokens(&self) -> Option<usize>;
+}

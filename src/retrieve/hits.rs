@@ -1,0 +1,152 @@
+//! A query and what it finds.
+
+use std::ops::Range;
+
+use super::Result;
+use crate::{
+    index::{ChunkRecord, QuerySyntax, Snapshot},
+    model::Embedder,
+    types::{ChunkId, Score},
+};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Mode {
+    #[default]
+    Hybrid,
+    Lexical,
+    Dense,
+}
+
+/// How the two legs become one list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Fusion {
+    /// Centroid-zero blend with language and code gates.
+    #[default]
+    Blend,
+    Rrf,
+    /// Min-max of each completed list, `alpha` for the dense one.
+    Weighted,
+    /// Distribution-based: mean ± 3 standard deviations become 0..1.
+    Dbsf,
+}
+
+#[derive(Debug, Clone)]
+pub struct Query {
+    pub text: String,
+    /// Results wanted, 1..=1000.
+    pub k: usize,
+    pub mode: Mode,
+    pub fusion: Fusion,
+    /// Weight of the dense leg in place of the recipe's 0.5, 0..=1.
+    pub alpha: Option<f32>,
+    /// Filter expression as typed.
+    pub filter: Option<String>,
+    pub collection: Option<String>,
+    pub syntax: QuerySyntax,
+    /// Least relevance, 0..=1.
+    pub min_score: Option<f32>,
+    /// At most so many results of one source.
+    pub per_source: Option<usize>,
+    /// Maximal marginal relevance: 1 is relevance alone, 0 diversity alone.
+    pub mmr: Option<f32>,
+    /// So many neighbour chunks before and after each result are added to it.
+    pub context: usize,
+    /// Search with a chunk's own text and vector; the chunk itself is left out of the results.
+    pub like: Option<ChunkId>,
+    pub explain: bool,
+}
+
+impl Default for Query {
+    fn default() -> Self {
+        Self {
+            text: String::new(),
+            k: 10,
+            mode: Mode::default(),
+            fusion: Fusion::default(),
+            alpha: None,
+            filter: None,
+            collection: None,
+            syntax: QuerySyntax::default(),
+            min_score: None,
+            per_source: None,
+            mmr: None,
+            context: 0,
+            like: None,
+            explain: false,
+        }
+    }
+}
+
+/// Whether the collection speaks of the query at all: relevance ≥ .5, .2–.5, below.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Strength {
+    Found,
+    Weak,
+    Nothing,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Hit {
+    /// From 1.
+    pub rank: usize,
+    pub score: Score,
+    /// Calibrated, 0..1.
+    pub relevance: f32,
+    pub chunk: ChunkRecord,
+    /// Neighbour chunks in the order of the source, itself not among them; empty unless asked for.
+    pub before: Vec<ChunkRecord>,
+    pub after: Vec<ChunkRecord>,
+    /// A part of `chunk.text` worth showing, and byte ranges within `chunk.text` of the words that match.
+    pub snippet: Range<usize>,
+    pub highlights: Vec<Range<usize>>,
+    pub explain: Option<Explain>,
+}
+
+/// Why a result stands where it stands.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Explain {
+    pub lexical_rank: Option<usize>,
+    pub lexical_score: Score,
+    pub lexical_normalised: f32,
+    pub dense_rank: Option<usize>,
+    pub dense_score: Option<Score>,
+    pub dense_normalised: f32,
+    /// The share of the query's words, by idf, that the chunk holds.
+    pub coverage: f32,
+}
+
+/// Milliseconds of each step.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Timings {
+    pub encode_ms: f64,
+    pub search_ms: f64,
+    pub fuse_ms: f64,
+    pub load_ms: f64,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Hits {
+    pub hits: Vec<Hit>,
+    /// Relevance of the query as a whole, 0..1.
+    pub relevance: f32,
+    pub strength: Strength,
+    /// What was searched: hybrid falls back to lexical in an index without vectors, and the answer says so.
+    pub mode: Mode,
+    pub fusion: Fusion,
+    /// The recipe's w, f and code, where the blend ran.
+    pub weight: f32,
+    pub fertility: f32,
+    pub code: f32,
+    pub generation: u64,
+    /// Distinct candidates of both legs.
+    pub candidates: usize,
+    /// Things the user should know: no vectors, a filter that allows nothing, …
+    pub notes: Vec<String>,
+    pub timings: Timings,
+}
+
+/// Ranks the chunks of a snapshot for a query. `embedder` may be `None` for lexical mode or an index without vectors.
+pub fn query(snapshot: &Snapshot, embedder: Option<&dyn Embedder>, query: &Query) -> Result<Hits> {
+    let _ = (snapshot, embedder, query);
+    todo!()
+}

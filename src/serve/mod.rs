@@ -1,0 +1,1 @@
+//! The public schema of every answer: what `--json` prints, and what a server will send.
