@@ -1,0 +1,35 @@
+# Two commands do everything on a fresh machine with a Rust toolchain: `make demo` and `make test`.
+
+CARGO ?= cargo
+SHELL := /bin/bash
+
+.PHONY: help demo test check bench deps clean
+
+help:
+	@echo "make demo    build it, ingest sample-docs/ into a temporary index, ask it something"
+	@echo "make test    install what the tests need and run every test"
+	@echo "make check   formatting, lints and docs, as CI wants them"
+	@echo "make bench   the benches"
+
+demo:
+	$(CARGO) build --release --locked
+	@bash scripts/demo.sh target/release/rag
+
+# The demo's build is reused: both use the release profile.
+test: deps
+	@bash scripts/test.sh
+
+deps:
+	@bash scripts/test-setup.sh
+
+check:
+	$(CARGO) fmt --check
+	$(CARGO) clippy --release --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --release --no-deps --locked
+
+bench:
+	$(CARGO) bench --locked
+
+clean:
+	$(CARGO) clean
+	rm -rf .venv-test .venv-llm

@@ -1,0 +1,161 @@
+//! The command line as plain structs: validated, nothing done.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+use super::commands::{ask, completions, config, ingest, list, query, rm, show, status, verify};
+
+/// Ingest a folder, query it, ask it: hybrid search and checked citations, offline
+#[derive(Debug, Parser)]
+#[command(name = "rag", version, arg_required_else_help = true, subcommand_required = true)]
+#[command(after_help = "Exit codes: 0 done or found · 1 the answer is no · 2 usage, no index, no such path · 3 some sources failed\n\
+            4 unsupported answer · 5 model or endpoint · 6 index busy · 7 index damaged or of another format or model\n\
+            8 input or output failed · 130 interrupted")]
+pub struct Cli {
+    #[command(flatten)]
+    pub global: Global,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Flags that every verb takes.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Global {
+    /// Use the index in this folder [default: $RAG_INDEX, else the nearest .rag from here upward, else ./.rag]
+    #[arg(long, value_name = "DIR", global = true)]
+    pub index: Option<PathBuf>,
+    /// Print one JSON object on stdout, errors as one on stderr
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Print results and errors only
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+    /// Colour the output
+    #[arg(long, value_enum, value_name = "WHEN", global = true)]
+    pub color: Option<Color>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Make the index agree with what is on disk: add new, replace changed, remove vanished
+    Ingest(ingest::Args),
+    /// Find the chunks that match a query
+    Query(query::Args),
+    /// Answer a question from the documents, with checked citations
+    Ask(ask::Args),
+    /// Show what the index holds and what went wrong
+    Status(status::Args),
+    /// List the documents with their state
+    List(list::Args),
+    /// Show a chunk or a document with where it comes from
+    Show(show::Args),
+    /// Remove documents from the index
+    Rm(rm::Args),
+    /// Check every checksum and every invariant of the index
+    Verify(verify::Args),
+    /// Show each setting and where its value comes from
+    Config(config::Args),
+    /// Print a completion script for a shell
+    Completions(completions::Args),
+}
+
+impl Cli {
+    /// Whether results and errors are to be JSON.
+    pub fn wants_json(&self) -> bool {
+        let format = match &self.command {
+            Command::Query(args) => args.format == Some(query::Format::Json),
+            Command::Ingest(_)
+            | Command::Ask(_)
+            | Command::Status(_)
+            | Command::List(_)
+            | Command::Show(_)
+            | Command::Rm(_)
+            | Command::Verify(_)
+            | Command::Config(_)
+            | Command::Completions(_) => false,
+        };
+        self.global.json || format
+    }
+}
+
+/// Reads `512MiB`, `10k`, `1 GB` or plain bytes. k, M and G are powers of 1,000, Ki, Mi and Gi of 1,024.
+pub fn size(text: &str) -> Result<u64, String> {
+    let text = text.trim();
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = (&text[..digits], text[digits..].trim());
+    let number: f64 = number.parse().map_err(|_| format!("`{text}` is not a size; write 512MiB or 1000000"))?;
+    let factor = match unit.to_ascii_lowercase().trim_end_matches('b') {
+        "" => 1.0,
+        "k" => 1e3,
+        "m" => 1e6,
+        "g" => 1e9,
+        "ki" => 1024.0,
+        "mi" => 1024.0 * 1024.0,
+        "gi" => 1024.0 * 1024.0 * 1024.0,
+        _ => return Err(format!("`{unit}` is not a unit of size; use k, M, G, KiB, MiB or GiB")),
+    };
+    Ok((number * factor) as u64)
+}
+
+/// Reads `60s`, `500ms`, `2m`, `1h` or plain seconds.
+pub fn duration(text: &str) -> Result<std::time::Duration, String> {
+    let text = text.trim();
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let bad = || format!("`{text}` is not a time; write 60s, 500ms or 2m");
+    let number: f64 = text[..digits].parse().map_err(|_| bad())?;
+    let factor = match text[digits..].trim() {
+        "" | "s" => 1.0,
+        "ms" => 1e-3,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        _ => return Err(bad()),
+    };
+    std::time::Duration::try_from_secs_f64(number * factor).map_err(|_| bad())
+}
+
+/// Reads `KEY=VALUE`.
+pub fn key_value(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.trim().is_empty() => Ok((key.trim().to_string(), value.to_string())),
+        Some(_) | None => Err(format!("`{text}` is not KEY=VALUE")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn sizes() {
+        for (text, want) in [("12", 12), ("1k", 1000), ("1KiB", 1024), ("1.5 MiB", 1_572_864), ("2GB", 2_000_000_000)] {
+            assert_eq!(size(text), Ok(want), "{text}");
+        }
+        for text in ["", "MiB", "1 parsec", "1.2.3k"] {
+            assert!(size(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn durations() {
+        for (text, want) in [("60", 60_000), ("60s", 60_000), ("500ms", 500), ("2m", 120_000), ("1h", 3_600_000)] {
+            assert_eq!(duration(text).map(|d| d.as_millis()), Ok(want), "{text}");
+        }
+        for text in ["", "s", "-1s", "1 fortnight", "99999999999999999999h"] {
+            assert!(duration(text).is_err(), "{text}");
+        }
+    }
+}

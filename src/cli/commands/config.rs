@@ -1,0 +1,54 @@
+//! `rag config`: each setting and where its value comes from.
+
+use rag::serve::wire;
+
+use super::Context;
+use crate::cli::{
+    backend,
+    config::{SETTINGS, Value, variable},
+    exit,
+    output::{Style, sanitize},
+    report::Failure,
+};
+
+#[derive(Debug, clap::Args)]
+pub struct Args {}
+
+pub fn run(context: &Context, _args: Args) -> Result<u8, Failure> {
+    let mut settings = Vec::new();
+    for setting in SETTINGS {
+        let (value, origin) = match context.config.get(setting.key) {
+            Some((Value::One(text), origin)) => (Some(serde_json::Value::from(text.clone())), origin.to_string()),
+            Some((Value::Many(list), origin)) => (Some(serde_json::Value::from(list.clone())), origin.to_string()),
+            None => (None, format!("unset; {}", setting.help)),
+        };
+        settings.push(wire::Setting { key: setting.key.to_string(), value, origin });
+    }
+    // Keys are shown as set or not, never as themselves.
+    for (key, origin) in [("llm.api_key", backend::llm_key_origin()), ("embed.api_key", backend::embed_key_origin())] {
+        let value = origin.map(|_| serde_json::Value::from("***"));
+        let origin = origin.map_or("unset".to_string(), |name| format!("environment {name}"));
+        settings.push(wire::Setting { key: key.to_string(), value, origin });
+    }
+    if context.screen.json {
+        context.screen.print_json(&wire::ConfigResult { schema: "rag.config/1", settings })?;
+        return Ok(exit::OK);
+    }
+    let width = settings.iter().map(|setting| setting.key.len()).max().unwrap_or(0);
+    let mut out = String::new();
+    for setting in settings {
+        let value = setting.value.map_or("–".to_string(), |value| match value {
+            serde_json::Value::String(text) => text,
+            other => other.to_string(),
+        });
+        let origin = context.screen.paint(Style::Dim, &format!("({})", sanitize::line(&setting.origin)));
+        out.push_str(&format!("{:width$}  {}  {origin}\n", setting.key, sanitize::line(&value)));
+    }
+    out.push_str(&format!(
+        "\nEach setting has an environment variable ({} for llm.url) and a line in {}.\n",
+        variable("llm.url"),
+        crate::cli::config::user_file().map_or("the user's config file".into(), |path| path.display().to_string()),
+    ));
+    context.screen.print(&out)?;
+    Ok(exit::OK)
+}

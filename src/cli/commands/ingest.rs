@@ -1,0 +1,157 @@
+//! `rag ingest`: makes the index agree with what is on disk.
+
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+
+use rag::{
+    ingest::{self, Options, extract::Worker},
+    serve::wire,
+    types::Cancel,
+};
+
+use super::Context;
+use crate::cli::{
+    args::{duration, key_value, size},
+    commands::extract,
+    exit,
+    output::{progress::Progress, summary},
+    report::Failure,
+    signals,
+};
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Ingest these files and folders
+    #[arg(value_name = "PATH", required = true)]
+    paths: Vec<PathBuf>,
+    /// Put the documents into this collection
+    #[arg(long, value_name = "NAME", default_value = "default")]
+    collection: String,
+    /// Take only files that match (can be repeated)
+    #[arg(long, value_name = "GLOB")]
+    include: Vec<String>,
+    /// Leave out files that match (can be repeated)
+    #[arg(long, value_name = "GLOB")]
+    exclude: Vec<String>,
+    /// Take what .gitignore, .ragignore and the built-in list leave out
+    #[arg(long)]
+    no_ignore: bool,
+    /// Take hidden files too
+    #[arg(long)]
+    hidden: bool,
+    /// Follow symbolic links that stay inside the given folders
+    #[arg(long)]
+    follow: bool,
+    /// Skip larger files
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    max_file_size: Option<u64>,
+    /// Give each document this tag (can be repeated)
+    #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
+    tag: Vec<(String, String)>,
+    /// Aim at chunks of so many word pieces
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(32..=254))]
+    chunk_tokens: Option<u16>,
+    /// Let neighbour chunks share so many word pieces
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(0..=127))]
+    chunk_overlap: Option<u16>,
+    /// Run so many workers [default: one a core]
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    jobs: Option<u16>,
+    /// Give up on a file after this time
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    file_timeout: Option<Duration>,
+    /// Say what would change and change nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Keep documents whose files have vanished
+    #[arg(long)]
+    no_prune: bool,
+    /// Let warnings count as failures (exit 3)
+    #[arg(long)]
+    strict: bool,
+    /// Wait this long for another writer to end
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = duration)]
+    wait: Duration,
+    #[command(flatten)]
+    embed: EmbedArgs,
+}
+
+/// Which model embeds; fixed when the index is made.
+#[derive(Debug, Clone, clap::Args)]
+pub struct EmbedArgs {
+    /// Make an index without vectors: search by words only
+    #[arg(long, conflicts_with_all = ["embed_url", "embed_model", "onnxruntime"])]
+    pub no_embed: bool,
+    /// Embed at this OpenAI-style endpoint
+    #[arg(long, value_name = "URL")]
+    pub embed_url: Option<String>,
+    /// Embed with this model of the endpoint
+    #[arg(long, value_name = "NAME", requires = "embed_url")]
+    pub embed_model: Option<String>,
+    /// Run the built-in model in this ONNX Runtime library, or `auto`
+    #[arg(long, value_name = "PATH", conflicts_with = "embed_url")]
+    pub onnxruntime: Option<String>,
+}
+
+pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
+    let config = &context.config;
+    let (place, screen) = (&context.place, &context.screen);
+    let settings = |flags: &[String], key: &str| if flags.is_empty() { config.list(key) } else { flags.to_vec() };
+    let jobs = args.jobs.map(usize::from).or(config.number("ingest.jobs")).filter(|&jobs| jobs > 0);
+    let options = Options {
+        paths: args.paths.clone(),
+        home: place.home(),
+        index_dir: place.dir.clone(),
+        collection: args.collection.clone(),
+        include: settings(&args.include, "ingest.include"),
+        exclude: settings(&args.exclude, "ingest.exclude"),
+        ignore_rules: !args.no_ignore,
+        hidden: args.hidden || config.bool("ingest.hidden"),
+        follow: args.follow || config.bool("ingest.follow"),
+        max_file_bytes: args.max_file_size.or(config.size("ingest.max_file_size")).unwrap_or(512 << 20),
+        tags: args.tag.iter().cloned().collect::<BTreeMap<_, _>>(),
+        chunk_tokens: args.chunk_tokens.map(usize::from).or(config.number("ingest.chunk_tokens")).unwrap_or(200),
+        chunk_overlap: args.chunk_overlap.map(usize::from).or(config.number("ingest.chunk_overlap")).unwrap_or(0),
+        jobs: jobs.or(std::thread::available_parallelism().ok().map(|n| n.get())).unwrap_or(1),
+        dry_run: args.dry_run,
+        prune: !args.no_prune,
+        file_timeout: args.file_timeout.or(config.time("ingest.file_timeout")).unwrap_or(Duration::from_secs(60)),
+        worker: worker()?,
+    };
+    // Before an index is made: a typo must leave nothing behind.
+    for path in &options.paths {
+        if let Err(source) = path.symlink_metadata() {
+            return Err(match source.kind() {
+                std::io::ErrorKind::NotFound => ingest::Error::MissingPath { path: path.clone() }.into(),
+                _ => ingest::Error::Unreadable { path: path.clone(), source }.into(),
+            });
+        }
+    }
+    let cancel = Cancel::default();
+    signals::watch(&cancel).map_err(|error| Failure::new(rag::types::Kind::Io, format!("cannot watch signals: {error}")))?;
+    let (index, embedder) = place.open_or_create(config, &args.embed, screen)?;
+    let mut writer = index.writer(&place.writer_options(args.wait))?;
+    let progress = Progress::new(screen);
+    let result = ingest::ingest(&mut writer, embedder.as_deref(), &options, &progress, &cancel);
+    progress.finish();
+    let report = result?;
+    let name = embedder.as_ref().map(|embedder| embedder.backend());
+    if screen.json {
+        screen.print_json(&wire::IngestReport::new(&report, name))?;
+    } else {
+        screen.print(&summary::text(screen, &report, name.as_deref()))?;
+    }
+    Ok(if report.interrupted {
+        exit::INTERRUPTED
+    } else if !report.failed.is_empty() || (args.strict && !report.warnings.is_empty()) {
+        exit::SOME_FAILED
+    } else {
+        exit::OK
+    })
+}
+
+/// This very program, as a worker.
+fn worker() -> Result<Worker, Failure> {
+    let program = std::env::current_exe()
+        .map_err(|error| Failure::new(rag::types::Kind::Io, format!("cannot find this program's own file: {error}")))?;
+    Ok(Worker::Process { program, arguments: vec![extract::VERB.into()] })
+}

@@ -1,0 +1,41 @@
+//! `rag list`: the documents with their state and problems.
+
+use rag::{
+    index::{SourceRecord, Status},
+    retrieve,
+    serve::wire,
+};
+
+use super::Context;
+use crate::cli::{exit, output::sources, report::Failure};
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// List documents that this filter allows: `type:pdf path:guides/** mtime>=2026-01-01`
+    #[arg(long, value_name = "EXPR")]
+    filter: Option<String>,
+    /// List this collection only
+    #[arg(long, value_name = "NAME")]
+    collection: Option<String>,
+    /// List documents that failed or lost something
+    #[arg(long)]
+    problems: bool,
+}
+
+pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
+    let snapshot = context.place.open()?.snapshot()?;
+    let mut found: Vec<SourceRecord> = match &args.filter {
+        Some(filter) => snapshot.sources_where(&retrieve::parse_filter(filter)?, args.collection.as_deref())?,
+        None => snapshot.sources(args.collection.as_deref())?,
+    };
+    if args.problems {
+        found.retain(|source| source.status != Status::Indexed);
+    }
+    if context.screen.json {
+        context.screen.print_json(&wire::ListResult::new(snapshot.generation(), &found))?;
+    } else {
+        let places = context.place.places(&snapshot);
+        context.screen.print(&sources::list(&context.screen, &places, &found))?;
+    }
+    Ok(if found.is_empty() { exit::NO } else { exit::OK })
+}

@@ -1,0 +1,190 @@
+//! `rag query`: ranked chunks, no LLM, no network.
+
+use clap::ValueEnum;
+use rag::{
+    index::QuerySyntax,
+    retrieve::{self, Fusion, Mode, Query, Strength},
+    serve::wire,
+    types::ChunkId,
+};
+
+use super::Context;
+use crate::cli::{config::Config, exit, output::hits, report::Failure};
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Find chunks for this text
+    #[arg(value_name = "TEXT", required_unless_present = "like")]
+    text: Option<String>,
+    #[command(flatten)]
+    pub search: SearchArgs,
+    /// Find chunks like this one
+    #[arg(long, value_name = "ID", conflicts_with = "text")]
+    like: Option<ChunkId>,
+    /// Add so many neighbour chunks before and after each result
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    context: usize,
+    /// Show the ranks and scores of both legs
+    #[arg(long)]
+    explain: bool,
+    /// Print results in this form
+    #[arg(long, value_enum, value_name = "FORMAT", conflicts_with = "json")]
+    pub format: Option<Format>,
+}
+
+/// Flags of `query` and `ask` that say how to search.
+#[derive(Debug, Clone, clap::Args)]
+pub struct SearchArgs {
+    /// Return at most so many results
+    #[arg(short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub k: Option<u16>,
+    /// Search by words, by meaning, or both
+    #[arg(long, value_enum, value_name = "MODE")]
+    pub mode: Option<ModeArg>,
+    /// Merge words and meaning this way
+    #[arg(long, value_enum, value_name = "METHOD")]
+    pub fusion: Option<FusionArg>,
+    /// Give meaning this weight, 0 to 1
+    #[arg(long, value_name = "WEIGHT", value_parser = share)]
+    pub alpha: Option<f32>,
+    /// Search only documents that this filter allows: `type:pdf path:guides/** tag.team=ops`
+    #[arg(long, value_name = "EXPR")]
+    pub filter: Option<String>,
+    /// Search this collection only
+    #[arg(long, value_name = "NAME")]
+    pub collection: Option<String>,
+    /// Prefer results that differ: 1 relevance alone, 0 diversity alone
+    #[arg(long, value_name = "LAMBDA", value_parser = share)]
+    pub mmr: Option<f32>,
+    /// Return at most so many results of one document
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub per_source: Option<u16>,
+    /// Leave out results of less relevance, 0 to 1
+    #[arg(long, value_name = "RELEVANCE", value_parser = share)]
+    pub min_score: Option<f32>,
+    /// Read TEXT as a query language: "a phrase", title:word, +must, -not, word^2
+    #[arg(long)]
+    pub syntax: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    Text,
+    Json,
+    /// One JSON object a line, a line a result
+    Jsonl,
+    /// Markdown
+    Md,
+    /// Each document once
+    Paths,
+    /// Numbered passages for a prompt
+    Context,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ModeArg {
+    Hybrid,
+    Lexical,
+    Dense,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum FusionArg {
+    Blend,
+    Rrf,
+    Weighted,
+    Dbsf,
+}
+
+fn share(text: &str) -> Result<f32, String> {
+    match text.parse::<f32>() {
+        Ok(number) if (0.0..=1.0).contains(&number) => Ok(number),
+        Ok(_) | Err(_) => Err("a number from 0 to 1 is wanted".into()),
+    }
+}
+
+impl SearchArgs {
+    /// A query with flags over settings over defaults. `k`: the default where neither says one.
+    pub fn to_query(&self, text: String, config: &Config, k: usize) -> Query {
+        let mode = self.mode.map(|mode| match mode {
+            ModeArg::Hybrid => Mode::Hybrid,
+            ModeArg::Lexical => Mode::Lexical,
+            ModeArg::Dense => Mode::Dense,
+        });
+        let fusion = self.fusion.map(|fusion| match fusion {
+            FusionArg::Blend => Fusion::Blend,
+            FusionArg::Rrf => Fusion::Rrf,
+            FusionArg::Weighted => Fusion::Weighted,
+            FusionArg::Dbsf => Fusion::Dbsf,
+        });
+        Query {
+            text,
+            k: self.k.map_or(k, usize::from),
+            mode: mode.unwrap_or(match config.text("retrieve.mode") {
+                Some("lexical") => Mode::Lexical,
+                Some("dense") => Mode::Dense,
+                _ => Mode::Hybrid,
+            }),
+            fusion: fusion.unwrap_or(match config.text("retrieve.fusion") {
+                Some("rrf") => Fusion::Rrf,
+                Some("weighted") => Fusion::Weighted,
+                Some("dbsf") => Fusion::Dbsf,
+                _ => Fusion::Blend,
+            }),
+            alpha: self.alpha.or(config.share("retrieve.alpha")),
+            filter: self.filter.clone(),
+            collection: self.collection.clone(),
+            syntax: if self.syntax { QuerySyntax::Tantivy } else { QuerySyntax::Plain },
+            min_score: self.min_score.or(config.share("retrieve.min_score")),
+            per_source: self.per_source.map(usize::from).or(config.number("retrieve.per_source")),
+            mmr: self.mmr.or(config.share("retrieve.mmr")),
+            ..Query::default()
+        }
+    }
+}
+
+pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
+    let k = context.config.number("retrieve.k").unwrap_or(10);
+    let mut query = args.search.to_query(args.text.unwrap_or_default(), &context.config, k);
+    query.context = args.context;
+    query.like = args.like;
+    query.explain = args.explain;
+    let snapshot = context.place.open()?.snapshot()?;
+    let embedder = context.place.query_embedder(&context.config, &snapshot, query.mode)?;
+    let hits = retrieve::query(&snapshot, embedder.as_deref(), &query)?;
+    let places = context.place.places(&snapshot);
+    let format = if context.screen.json { Format::Json } else { args.format.unwrap_or(Format::Text) };
+    match format {
+        Format::Json => context.screen.print_json(&wire::QueryResult::new(&query, &hits))?,
+        Format::Jsonl => {
+            let mut lines = String::new();
+            for hit in &hits.hits {
+                lines.push_str(&serde_json::to_string(&wire::Hit::from(hit)).map_err(std::io::Error::from)?);
+                lines.push('\n');
+            }
+            context.screen.print(&lines)?;
+        }
+        Format::Text => context.screen.print(&hits::text(&context.screen, &places, &hits, query.explain))?,
+        Format::Md => context.screen.print(&hits::markdown(&hits))?,
+        Format::Paths => context.screen.print(&hits::paths(&hits))?,
+        Format::Context => context.screen.print(&hits::context(&hits))?,
+    }
+    for note in &hits.notes {
+        context.screen.note(note);
+    }
+    if hits.hits.is_empty() {
+        context.screen.note("nothing in the documents matches");
+        return Ok(exit::NO);
+    }
+    Ok(match hits.strength {
+        Strength::Found => exit::OK,
+        Strength::Weak => {
+            context.screen.note("weak matches only: the documents may not speak of this");
+            exit::OK
+        }
+        Strength::Nothing => {
+            context.screen.note("no good match: what is shown is merely nearest");
+            exit::NO
+        }
+    })
+}

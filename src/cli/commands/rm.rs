@@ -1,0 +1,124 @@
+//! `rag rm`: takes documents out of the index. The files stay; the next ingest of their folder adds them again.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use rag::{
+    index::{Compare, Fact, Filter, Snapshot, SourceRecord},
+    serve::wire,
+    types::{ChunkId, SourceId},
+};
+
+use super::Context;
+use crate::cli::{
+    args::{duration, key_value},
+    exit,
+    output::{count, sanitize},
+    report::Failure,
+};
+
+#[derive(Debug, clap::Args)]
+#[command(group = clap::ArgGroup::new("which").required(true).multiple(true).args(["what", "tag"]))]
+pub struct Args {
+    /// Remove these documents: an id, a path, a folder, or a glob such as `drafts/**`
+    #[arg(value_name = "ID|PATH|GLOB")]
+    what: Vec<String>,
+    /// Remove documents with this tag; with a path: only those (can be repeated)
+    #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
+    tag: Vec<(String, String)>,
+    /// Remove from this collection only
+    #[arg(long, value_name = "NAME")]
+    collection: Option<String>,
+    /// Say what would be removed and remove nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Wait this long for another writer to end
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = duration)]
+    wait: Duration,
+}
+
+pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
+    let index = context.place.open()?;
+    if args.dry_run {
+        let snapshot = index.snapshot()?;
+        let (found, missing) = find(&snapshot, &args)?;
+        return report(context, &found, missing, true, snapshot.generation());
+    }
+    let mut writer = index.writer(&context.place.writer_options(args.wait))?;
+    let (found, missing) = find(writer.snapshot(), &args)?;
+    for id in found.keys() {
+        writer.remove(*id)?;
+    }
+    writer.commit()?;
+    let generation = writer.snapshot().generation();
+    report(context, &found, missing, false, generation)
+}
+
+type Found = BTreeMap<SourceId, String>;
+
+/// The documents that the arguments name, and the arguments that name none.
+fn find(snapshot: &Snapshot, args: &Args) -> Result<(Found, Vec<String>), Failure> {
+    let tags = args.tag.iter().map(|(key, value)| Filter::Is {
+        fact: Fact::Tag(key.clone()),
+        compare: Compare::Equal,
+        value: value.clone(),
+    });
+    let tags = Filter::And(tags.collect());
+    let tagged = snapshot.sources_where(&tags, args.collection.as_deref())?;
+    let mut found = Found::new();
+    let mut missing = Vec::new();
+    let mut take = |sources: Vec<&SourceRecord>| {
+        let any = !sources.is_empty();
+        found.extend(sources.into_iter().map(|source| (source.id, source.display_path())));
+        any
+    };
+    if args.what.is_empty() {
+        take(tagged.iter().collect());
+    }
+    for what in &args.what {
+        let named = what.trim_start_matches("./").trim_end_matches('/');
+        let id = match named.parse::<ChunkId>() {
+            Ok(id) => snapshot.chunk(id)?.map(|chunk| chunk.source).or(Some(SourceId(id.0))),
+            Err(_) => None,
+        };
+        let folder = format!("{named}/");
+        // An exact name first: a file may be called `a*b`, and an exact key matches no other.
+        let exact = tagged.iter().filter(|source| {
+            let path = source.display_path();
+            id == Some(source.id) || path == named || path.starts_with(&folder)
+        });
+        if take(exact.collect()) {
+            continue;
+        }
+        let glob = Filter::And(vec![
+            tags.clone(),
+            Filter::Is { fact: Fact::Path, compare: Compare::Matches, value: named.to_string() },
+        ]);
+        let globbed = snapshot.sources_where(&glob, args.collection.as_deref())?;
+        if !take(globbed.iter().collect()) {
+            missing.push(what.clone());
+        }
+    }
+    Ok((found, missing))
+}
+
+fn report(context: &Context, found: &Found, missing: Vec<String>, dry: bool, generation: u64) -> Result<u8, Failure> {
+    let removed: Vec<String> = found.values().cloned().collect();
+    let code = if removed.is_empty() || !missing.is_empty() { exit::NO } else { exit::OK };
+    if context.screen.json {
+        let result =
+            wire::RemoveResult { schema: "rag.rm/1", removed, not_found: missing, dry_run: dry, generation };
+        context.screen.print_json(&result)?;
+        return Ok(code);
+    }
+    let mut out = String::new();
+    for path in &removed {
+        out.push_str(&format!("removed  {}\n", sanitize::line(path)));
+    }
+    let word = if dry { "would be removed" } else { "removed" };
+    out.push_str(&format!("{} {word}; generation {generation}\n", count(removed.len() as u64, "document")));
+    context.screen.print(&out)?;
+    for what in &missing {
+        context.screen.note(&format!("`{what}` names no document in the index"));
+    }
+    Ok(code)
+}

@@ -1,0 +1,83 @@
+//! `rag show`: a chunk or a document with where it comes from.
+
+use rag::{
+    index::{ChunkRecord, Snapshot, SourceRecord},
+    serve::wire,
+    types::{ChunkId, Kind, SourceId},
+};
+
+use super::Context;
+use crate::cli::{exit, output::sources, report::Failure};
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Show this chunk (its id), or this document (its id or path)
+    #[arg(value_name = "ID|PATH")]
+    what: String,
+    /// Print the stored text alone, byte for byte
+    #[arg(long, conflicts_with = "json")]
+    raw: bool,
+    /// Look in this collection only
+    #[arg(long, value_name = "NAME")]
+    collection: Option<String>,
+}
+
+pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
+    let snapshot = context.place.open()?.snapshot()?;
+    let Some((source, chunks, one)) = find(&snapshot, &args)? else {
+        let message = format!("no chunk and no document `{}` in the index", args.what);
+        return if context.screen.json {
+            context.screen.print_json(&wire::ShowResult::new(snapshot.generation(), None, &[]))?;
+            Ok(exit::NO)
+        } else {
+            context.screen.note(&format!("{message}; `rag list` names the documents"));
+            Ok(exit::NO)
+        };
+    };
+    if args.raw {
+        let text: Vec<&str> = chunks.iter().map(|chunk| chunk.text.as_str()).collect();
+        context.screen.print(&text.join("\n"))?;
+    } else if context.screen.json {
+        context.screen.print_json(&wire::ShowResult::new(snapshot.generation(), source.as_ref(), &chunks))?;
+    } else {
+        let places = context.place.places(&snapshot);
+        let text = match (&source, one) {
+            (Some(source), false) => sources::document(&context.screen, &places, source, &chunks),
+            (Some(_), true) | (None, _) => {
+                chunks.iter().map(|chunk| sources::chunk(&context.screen, &places, chunk)).collect()
+            }
+        };
+        context.screen.print(&text)?;
+    }
+    Ok(exit::OK)
+}
+
+type Found = (Option<SourceRecord>, Vec<ChunkRecord>, bool);
+
+/// A chunk id, a document id, or a display path; several collections may hold the same path: the first is shown.
+fn find(snapshot: &Snapshot, args: &Args) -> Result<Option<Found>, Failure> {
+    if let Ok(id) = args.what.parse::<ChunkId>()
+        && let Some(chunk) = snapshot.chunk(id)?
+    {
+        let source = snapshot.source(chunk.source)?;
+        return Ok(Some((source, vec![chunk], true)));
+    }
+    let by_id = match args.what.parse::<SourceId>() {
+        Ok(id) => snapshot.source(id)?,
+        Err(_) => None,
+    };
+    let source = match by_id {
+        Some(source) => Some(source),
+        None => {
+            let wanted = args.what.trim_start_matches("./");
+            let mut all = snapshot.sources(args.collection.as_deref())?.into_iter();
+            all.find(|source| source.display_path() == wanted || source.path.as_str() == wanted)
+        }
+    };
+    let Some(source) = source else { return Ok(None) };
+    let chunks = snapshot.chunks_of(source.id)?;
+    if chunks.iter().any(|chunk| chunk.source != source.id) {
+        return Err(Failure::new(Kind::Bug, "the index gave chunks of another document"));
+    }
+    Ok(Some((Some(source), chunks, false)))
+}

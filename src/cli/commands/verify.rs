@@ -1,0 +1,51 @@
+//! `rag verify`: every checksum, every invariant.
+
+use rag::serve::wire;
+
+use super::Context;
+use crate::cli::{
+    exit,
+    output::{Style, count, sanitize},
+    report::Failure,
+};
+
+#[derive(Debug, clap::Args)]
+pub struct Args {}
+
+pub fn run(context: &Context, _args: Args) -> Result<u8, Failure> {
+    let index = context.place.open()?;
+    let report = index.verify()?;
+    let generation = index.snapshot().ok().map(|snapshot| snapshot.generation());
+    let result = wire::VerifyResult {
+        schema: "rag.verify/1",
+        index: context.place.dir.display().to_string(),
+        generation,
+        sound: report.faults.is_empty(),
+        faults: report.faults,
+        orphans: report.orphans,
+    };
+    let code = if result.sound { exit::OK } else { exit::NO };
+    if context.screen.json {
+        context.screen.print_json(&result)?;
+        return Ok(code);
+    }
+    let mut out = String::new();
+    for fault in &result.faults {
+        out.push_str(&format!("{}  {}\n", context.screen.paint(Style::Bad, "damaged"), sanitize::line(fault)));
+    }
+    if !result.orphans.is_empty() {
+        let files = count(result.orphans.len() as u64, "file");
+        context.screen.note(&format!("{files} of an interrupted run; the next `rag ingest` removes them"));
+    }
+    if result.sound {
+        let generation = generation.map_or(String::new(), |generation| format!(", generation {generation}"));
+        out.push_str(&format!("{} is sound{generation}\n", sanitize::line(&result.index)));
+    }
+    context.screen.print(&out)?;
+    if !result.sound {
+        context.screen.note(
+            "move the index folder away and run `rag ingest` again; the sources are not touched, and text of sources that are gone can still be read with `rag show`",
+        );
+    }
+    Ok(code)
+}

@@ -1,0 +1,390 @@
+//! Settings: flag > environment > `rag.toml` in the index > the user's file > default.
+//!
+//! One table names every setting. A value keeps where it came from, so that `rag config` can say it. An index may have
+//! come from somebody else, so its file sets how to ingest and retrieve and nothing that reaches outside.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use super::{
+    args::{duration, size},
+    env,
+    report::Failure,
+};
+
+/// Name of the file in the index folder.
+pub const INDEX_FILE: &str = "rag.toml";
+
+/// What a value may be.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Shape {
+    Text,
+    Bool,
+    /// From, to.
+    Number(u64, u64),
+    /// 0..=1.
+    Share,
+    Size,
+    Time,
+    List,
+    Choice(&'static [&'static str]),
+}
+
+/// One setting.
+#[derive(Debug)]
+pub struct Setting {
+    pub key: &'static str,
+    pub shape: Shape,
+    /// As it would be typed; `None`: unset.
+    pub default: Option<&'static str>,
+    /// The index's own file may set it.
+    pub in_index: bool,
+    pub help: &'static str,
+}
+
+const fn own(key: &'static str, shape: Shape, default: Option<&'static str>, help: &'static str) -> Setting {
+    Setting { key, shape, default, in_index: false, help }
+}
+
+const fn shared(key: &'static str, shape: Shape, default: Option<&'static str>, help: &'static str) -> Setting {
+    Setting { key, shape, default, in_index: true, help }
+}
+
+/// Every setting there is.
+pub const SETTINGS: &[Setting] = &[
+    shared("ingest.chunk_tokens", Shape::Number(32, 254), Some("200"), "word pieces a chunk aims at"),
+    shared("ingest.chunk_overlap", Shape::Number(0, 127), Some("0"), "word pieces two neighbour chunks share"),
+    shared("ingest.max_file_size", Shape::Size, Some("512MiB"), "larger files are skipped"),
+    shared("ingest.file_timeout", Shape::Time, Some("60s"), "a file that takes longer has failed"),
+    shared("ingest.hidden", Shape::Bool, Some("false"), "take hidden files too"),
+    shared("ingest.include", Shape::List, None, "take only files that match one of these globs"),
+    shared("ingest.exclude", Shape::List, None, "leave out files that match one of these globs"),
+    own("ingest.follow", Shape::Bool, Some("false"), "follow symbolic links inside the given folders"),
+    own("ingest.jobs", Shape::Number(0, 1024), Some("0"), "worker processes; 0: one a core"),
+    shared("retrieve.k", Shape::Number(1, 1000), Some("10"), "results of a query"),
+    shared("retrieve.mode", Shape::Choice(&["hybrid", "lexical", "dense"]), Some("hybrid"), "which legs search"),
+    shared("retrieve.fusion", Shape::Choice(&["blend", "rrf", "weighted", "dbsf"]), Some("blend"), "how legs become one"),
+    shared("retrieve.alpha", Shape::Share, None, "weight of the dense leg"),
+    shared("retrieve.min_score", Shape::Share, None, "least relevance of a result"),
+    shared("retrieve.per_source", Shape::Number(1, 1000), None, "most results of one source"),
+    shared("retrieve.mmr", Shape::Share, None, "diversity: 1 relevance alone, 0 diversity alone"),
+    own("embed.url", Shape::Text, None, "OpenAI-style endpoint for embeddings; unset: the built-in model"),
+    own("embed.model", Shape::Text, None, "model name at that endpoint"),
+    own("embed.key_file", Shape::Text, None, "file that holds the key of that endpoint"),
+    own("embed.query_prefix", Shape::Text, None, "put before a query, where the model wants it"),
+    own("embed.passage_prefix", Shape::Text, None, "put before a passage, where the model wants it"),
+    own("embed.onnxruntime", Shape::Text, None, "ONNX Runtime library to use, or `auto`; unset: the built-in runtime"),
+    own("llm.url", Shape::Text, None, "OpenAI-style endpoint that answers; unset: extracts are quoted"),
+    own("llm.model", Shape::Text, None, "model name at that endpoint; unset: the first one it lists"),
+    own("llm.key_file", Shape::Text, None, "file that holds the key of that endpoint"),
+    own("llm.max_tokens", Shape::Number(1, 1_000_000), Some("800"), "longest answer"),
+    own("llm.context_tokens", Shape::Number(256, 10_000_000), Some("8192"), "prompt and answer together"),
+    own("llm.connect_timeout", Shape::Time, Some("10s"), "longest wait for a connection"),
+    own("llm.first_token_timeout", Shape::Time, Some("120s"), "longest wait for the first word"),
+    own("llm.idle_timeout", Shape::Time, Some("60s"), "longest wait between two words"),
+    own("llm.allow_plaintext", Shape::Bool, Some("false"), "send a key over http:// to another machine"),
+    own("ask.unsupported", Shape::Choice(&["mark", "drop"]), Some("mark"), "what becomes of unsupported sentences"),
+    own("output.color", Shape::Choice(&["auto", "always", "never"]), Some("auto"), "colour on the terminal"),
+];
+
+/// Where a value came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    Default,
+    File(PathBuf),
+    Environment(String),
+}
+
+impl std::fmt::Display for Origin {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Default => out.write_str("default"),
+            Self::File(path) => write!(out, "{}", path.display()),
+            Self::Environment(name) => write!(out, "environment {name}"),
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// Checked against the shape; sizes and times stay as they were typed.
+    One(String),
+    Many(Vec<String>),
+}
+
+/// All settings of this run.
+#[derive(Debug, Clone, Default)]
+pub struct Config {
+    values: BTreeMap<&'static str, (Value, Origin)>,
+}
+
+impl Config {
+    /// Reads all layers. `index_dir`: the index in use, if there is one.
+    pub fn load(index_dir: Option<&Path>) -> Result<Self, Failure> {
+        let mut config = Self::default();
+        for setting in SETTINGS {
+            if let Some(default) = setting.default {
+                config.values.insert(setting.key, (Value::One(default.into()), Origin::Default));
+            }
+        }
+        if let Some(path) = user_file() {
+            config.layer(&path, false)?;
+        }
+        if let Some(dir) = index_dir {
+            config.layer(&dir.join(INDEX_FILE), true)?;
+        }
+        for setting in SETTINGS {
+            let name = variable(setting.key);
+            if let Some(text) = env::text(&name) {
+                let value = match setting.shape {
+                    Shape::List => Value::Many(text.split(',').map(|part| part.trim().to_string()).collect()),
+                    _ => Value::One(text),
+                };
+                check(setting, &value).map_err(|why| Failure::usage(format!("{name}: {why}")))?;
+                config.values.insert(setting.key, (value, Origin::Environment(name)));
+            }
+        }
+        Ok(config)
+    }
+
+    fn layer(&mut self, path: &Path, of_index: bool) -> Result<(), Failure> {
+        let text = match fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(Failure::usage(format!("cannot read `{}`: {error}", path.display()))),
+        };
+        let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
+            let line = error.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
+            Failure::usage(format!("`{}` line {line}: {}", path.display(), error.message()))
+        })?;
+        for (section, content) in &table {
+            let toml::Value::Table(content) = content else {
+                return Err(unknown(path, section));
+            };
+            for (name, value) in content {
+                let key = format!("{section}.{name}");
+                let Some(setting) = SETTINGS.iter().find(|setting| setting.key == key) else {
+                    return Err(unknown(path, &key));
+                };
+                if of_index && !setting.in_index {
+                    let message = format!("`{}` sets `{key}`, which an index must not set", path.display());
+                    return Err(Failure::usage(message)
+                        .hint("an index may come from somebody else; put this in your own config or the environment"));
+                }
+                let value = from_toml(value)
+                    .and_then(|value| check(setting, &value).map(|()| value))
+                    .map_err(|why| Failure::usage(format!("`{}`: {key}: {why}", path.display())))?;
+                self.values.insert(setting.key, (value, Origin::File(path.to_path_buf())));
+            }
+        }
+        Ok(())
+    }
+
+    /// The value of a setting and where it came from.
+    pub fn get(&self, key: &str) -> Option<&(Value, Origin)> {
+        debug_assert!(SETTINGS.iter().any(|setting| setting.key == key), "{key}");
+        self.values.get(key)
+    }
+
+    pub fn text(&self, key: &str) -> Option<&str> {
+        match self.get(key) {
+            Some((Value::One(text), _)) => Some(text),
+            Some((Value::Many(_), _)) | None => None,
+        }
+    }
+
+    pub fn list(&self, key: &str) -> Vec<String> {
+        match self.get(key) {
+            Some((Value::Many(list), _)) => list.clone(),
+            Some((Value::One(text), _)) => vec![text.clone()],
+            None => Vec::new(),
+        }
+    }
+
+    /// Values were checked against their shapes when they were read, so the typed readers below cannot fail.
+    fn parsed<T: std::str::FromStr>(&self, key: &str) -> Option<T> {
+        self.text(key).and_then(|text| text.parse().ok())
+    }
+
+    pub fn bool(&self, key: &str) -> bool {
+        self.parsed(key).unwrap_or(false)
+    }
+
+    pub fn number(&self, key: &str) -> Option<usize> {
+        self.parsed(key)
+    }
+
+    pub fn share(&self, key: &str) -> Option<f32> {
+        self.parsed(key)
+    }
+
+    pub fn size(&self, key: &str) -> Option<u64> {
+        self.text(key).and_then(|text| size(text).ok())
+    }
+
+    pub fn time(&self, key: &str) -> Option<Duration> {
+        self.text(key).and_then(|text| duration(text).ok())
+    }
+}
+
+/// `llm.url` → `RAG_LLM_URL`.
+pub fn variable(key: &str) -> String {
+    format!("RAG_{}", key.replace('.', "_").to_uppercase())
+}
+
+/// The user's file: `$RAG_CONFIG`, else `rag/config.toml` in the configuration folder of the home folder.
+pub fn user_file() -> Option<PathBuf> {
+    use etcetera::BaseStrategy;
+    env::path(env::CONFIG).or_else(|| {
+        etcetera::choose_base_strategy().ok().map(|strategy| strategy.config_dir().join("rag").join("config.toml"))
+    })
+}
+
+/// The folder for what may be made again: `rag` in the cache folder of the home folder.
+pub fn cache_dir() -> Option<PathBuf> {
+    use etcetera::BaseStrategy;
+    etcetera::choose_base_strategy().ok().map(|strategy| strategy.cache_dir().join("rag"))
+}
+
+fn from_toml(value: &toml::Value) -> Result<Value, String> {
+    Ok(Value::One(match value {
+        toml::Value::String(text) => text.clone(),
+        toml::Value::Integer(number) => number.to_string(),
+        toml::Value::Float(number) => number.to_string(),
+        toml::Value::Boolean(flag) => flag.to_string(),
+        toml::Value::Array(items) => {
+            let texts: Option<Vec<String>> = items.iter().map(|item| item.as_str().map(str::to_string)).collect();
+            return texts.map(Value::Many).ok_or_else(|| "a list of texts is wanted".into());
+        }
+        toml::Value::Datetime(_) | toml::Value::Table(_) => return Err("a plain value is wanted".into()),
+    }))
+}
+
+fn check(setting: &Setting, value: &Value) -> Result<(), String> {
+    let text = match (value, setting.shape) {
+        (Value::Many(_), Shape::List) => return Ok(()),
+        (Value::Many(_), _) => return Err("one value is wanted, not a list".into()),
+        (Value::One(text), _) => text,
+    };
+    match setting.shape {
+        Shape::Text | Shape::List => Ok(()),
+        Shape::Bool => text.parse::<bool>().map(drop).map_err(|_| format!("`{text}` is not true or false")),
+        Shape::Number(from, to) => match text.parse::<u64>() {
+            Ok(number) if (from..=to).contains(&number) => Ok(()),
+            Ok(_) | Err(_) => Err(format!("`{text}` is not a number from {from} to {to}")),
+        },
+        Shape::Share => match text.parse::<f32>() {
+            Ok(number) if (0.0..=1.0).contains(&number) => Ok(()),
+            Ok(_) | Err(_) => Err(format!("`{text}` is not a number from 0 to 1")),
+        },
+        Shape::Size => size(text).map(drop),
+        Shape::Time => duration(text).map(drop),
+        Shape::Choice(choices) => match choices.contains(&text.as_str()) {
+            true => Ok(()),
+            false => Err(format!("`{text}` is not one of {}", choices.join(", "))),
+        },
+    }
+}
+
+fn unknown(path: &Path, key: &str) -> Failure {
+    let failure = Failure::usage(format!("`{}`: unknown setting `{key}`", path.display()));
+    match nearest(key) {
+        Some(near) => failure.hint(format!("did you mean `{near}`? `rag config` lists every setting")),
+        None => failure.hint("`rag config` lists every setting"),
+    }
+}
+
+/// The setting whose name is fewest edits away, if it is near at all.
+fn nearest(key: &str) -> Option<&'static str> {
+    SETTINGS
+        .iter()
+        .map(|setting| (edits(key, setting.key), setting.key))
+        .min()
+        .filter(|(distance, near)| *distance <= near.len() / 3)
+        .map(|(_, near)| near)
+}
+
+/// Levenshtein distance over characters.
+fn edits(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, &y) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_fit_their_shapes_and_keys_are_unique() {
+        let mut seen = std::collections::BTreeSet::new();
+        for setting in SETTINGS {
+            assert!(seen.insert(setting.key), "{}", setting.key);
+            if let Some(default) = setting.default {
+                assert_eq!(check(setting, &Value::One(default.into())), Ok(()), "{}", setting.key);
+            }
+        }
+    }
+
+    #[test]
+    fn a_typo_is_named_with_its_neighbour() {
+        assert_eq!(nearest("llm.modle"), Some("llm.model"));
+        assert_eq!(nearest("ingest.chunk_token"), Some("ingest.chunk_tokens"));
+        assert_eq!(nearest("zebra"), None);
+    }
+
+    fn load(text: &str, of_index: bool) -> Result<Config, String> {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x.toml");
+        fs::write(&path, text).unwrap();
+        let mut config = Config::default();
+        match config.layer(&path, of_index) {
+            Ok(()) => Ok(config),
+            Err(Failure::Error { message, .. }) => Err(message.replace(&path.display().to_string(), "FILE")),
+            Err(Failure::ClosedPipe) => unreachable!(),
+        }
+    }
+
+    #[test]
+    fn files_are_checked() {
+        for (text, want) in [
+            ("[llm]\nurl = \"http://x/v1\"\n", Ok(())),
+            ("[ingest]\ninclude = [\"*.md\"]\nmax_file_size = \"1MiB\"\n", Ok(())),
+            ("[ingest]\nchunk_tokens = 9999\n", Err("`FILE`: ingest.chunk_tokens: `9999` is not a number from 32 to 254")),
+            ("[llm]\nulr = \"x\"\n", Err("`FILE`: unknown setting `llm.ulr`")),
+            ("k = 1\n", Err("`FILE`: unknown setting `k`")),
+            ("[retrieve]\nmode = \"magic\"\n", Err("`FILE`: retrieve.mode: `magic` is not one of hybrid, lexical, dense")),
+            ("[retrieve]\nk = [\"1\"]\n", Err("`FILE`: retrieve.k: one value is wanted, not a list")),
+        ] {
+            assert_eq!(load(text, false).map(drop), want.map_err(str::to_string), "{text}");
+        }
+        assert!(load("[llm\n", false).unwrap_err().starts_with("`FILE` line 1"));
+    }
+
+    #[test]
+    fn an_index_reaches_nothing_outside() {
+        for setting in SETTINGS {
+            let (section, name) = setting.key.split_once('.').unwrap();
+            let value = match setting.shape {
+                Shape::List => "[\"x\"]".to_string(),
+                _ => format!("{:?}", setting.default.unwrap_or("1")),
+            };
+            let loaded = load(&format!("[{section}]\n{name} = {value}\n"), true);
+            assert_eq!(loaded.is_ok(), setting.in_index, "{}: {loaded:?}", setting.key);
+        }
+        assert!(!SETTINGS.iter().any(|s| s.in_index && (s.key.starts_with("llm.") || s.key.starts_with("embed."))));
+    }
+}

@@ -1,0 +1,38 @@
+//! Every environment variable the program reads, in one list. Settings of `config` have variables of their own, named
+//! there.
+
+use std::{ffi::OsString, path::PathBuf};
+
+/// Index folder, where `--index` is not given.
+pub const INDEX: &str = "RAG_INDEX";
+/// The user's configuration file, in place of `~/.config/rag/config.toml`.
+pub const CONFIG: &str = "RAG_CONFIG";
+/// Key of the LLM endpoint.
+pub const LLM_KEY: &str = "RAG_LLM_API_KEY";
+/// Key of the embedding endpoint.
+pub const EMBED_KEY: &str = "RAG_EMBED_API_KEY";
+/// Key for either, where its own variable is not set.
+pub const KEY: &str = "RAG_API_KEY";
+/// Used for `api.openai.com` alone.
+pub const OPENAI_KEY: &str = "OPENAI_API_KEY";
+/// The ONNX Runtime library, as the `ort` crate names it; read only when an ONNX Runtime is asked for.
+pub const ORT: &str = "ORT_DYLIB_PATH";
+/// Any value: no colour.
+pub const NO_COLOR: &str = "NO_COLOR";
+pub const TERM: &str = "TERM";
+/// For crash tests: the process dies at the n-th change it makes to the index folder.
+pub const KILL_AT: &str = "RAG_KILL_AT";
+
+/// A variable's value; empty counts as not set.
+pub fn os(name: &str) -> Option<OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
+pub fn path(name: &str) -> Option<PathBuf> {
+    os(name).map(PathBuf::from)
+}
+
+/// A variable's value as text; `None` also where it is not UTF-8.
+pub fn text(name: &str) -> Option<String> {
+    os(name).and_then(|value| value.into_string().ok())
+}

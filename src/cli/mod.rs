@@ -1,0 +1,35 @@
+//! The screen: arguments and configuration in, text and exit codes out.
+//!
+//! The only room that reads the environment and the home folder, and the only one that prints.
+
+mod args;
+mod backend;
+mod commands;
+mod config;
+mod env;
+mod exit;
+mod output;
+mod report;
+mod signals;
+
+use std::{ffi::OsString, process::ExitCode};
+
+use args::Cli;
+use clap::Parser;
+
+/// Runs one command line, and is the only place that turns a failure into words and a number.
+pub fn run(arguments: Vec<OsString>) -> ExitCode {
+    report::install_panic_message();
+    if arguments.get(1).is_some_and(|verb| verb == commands::extract::VERB) {
+        return commands::extract::run();
+    }
+    let cli = match Cli::try_parse_from(&arguments) {
+        Ok(cli) => cli,
+        Err(error) => return report::usage(&error, &arguments),
+    };
+    let json = cli.wants_json();
+    match commands::run(cli) {
+        Ok(exit) => ExitCode::from(exit),
+        Err(failure) => report::failure(&failure, json),
+    }
+}

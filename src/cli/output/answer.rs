@@ -1,0 +1,67 @@
+//! An answer for people: the text, then what could not be verified, then the sources it cites.
+
+use rag::retrieve::{Answer, AnswerStatus, Source, Support};
+
+use super::{Screen, Style, places::Places, places::location, sanitize};
+
+/// Everything but the streamed text; with the text if it was not streamed.
+pub fn text(screen: &Screen, places: &Places, answer: &Answer, streamed: bool) -> String {
+    let mut out = String::new();
+    if answer.status == AnswerStatus::NoAnswer {
+        return "The documents do not answer this.\n".into();
+    }
+    if answer.status == AnswerStatus::Refused {
+        return "The model refused to answer.\n".into();
+    }
+    if answer.status == AnswerStatus::Extractive {
+        out.push_str(&screen.paint(Style::Dim, "Extracted passages (no LLM configured)"));
+        out.push_str("\n\n");
+    }
+    if !streamed {
+        out.push_str(sanitize::text(answer.text.trim()).as_ref());
+        out.push('\n');
+    }
+    let unsupported: Vec<_> = answer.sentences.iter().filter(|sentence| sentence.state == Support::Unsupported).collect();
+    if !unsupported.is_empty() {
+        out.push('\n');
+        out.push_str(&screen.paint(Style::Bad, "Not verified:"));
+        out.push('\n');
+        for sentence in unsupported {
+            let reason = sentence.reason.as_deref().unwrap_or("no passage supports it");
+            out.push_str(&format!("  “{}” — {}\n", sanitize::line(sentence.text.trim()), sanitize::line(reason)));
+        }
+    }
+    let cited: Vec<&Source> = answer.sources.iter().filter(|source| source.cited).collect();
+    if !cited.is_empty() {
+        out.push('\n');
+        out.push_str(&screen.paint(Style::Bold, "Sources:"));
+        out.push('\n');
+        for source in cited {
+            let place = places.show(screen, &source.path, source.lines, source.pages);
+            let quote = quote(answer, source.n).map(|quote| format!(" — “{quote}”")).unwrap_or_default();
+            out.push_str(&format!("  [{}] {place}{}\n", source.n, screen.paint(Style::Dim, &quote)));
+        }
+    }
+    out
+}
+
+/// As Markdown: the answer and a list of sources.
+pub fn markdown(answer: &Answer) -> String {
+    let mut out = format!("{}\n", sanitize::text(answer.text.trim()));
+    for source in answer.sources.iter().filter(|source| source.cited) {
+        let place = location(&source.path, source.lines, source.pages);
+        let quote = quote(answer, source.n).map(|quote| format!(" — “{quote}”")).unwrap_or_default();
+        out.push_str(&format!("\n- [{}] `{}`{quote}", source.n, sanitize::line(&place)));
+    }
+    out.push('\n');
+    out
+}
+
+/// The best-supported quote that the answer takes from a source, on one line.
+fn quote(answer: &Answer, n: u32) -> Option<String> {
+    let citations = answer.sentences.iter().flat_map(|sentence| &sentence.citations);
+    let best = citations
+        .filter(|citation| citation.n == n && !citation.quote.trim().is_empty())
+        .max_by(|a, b| a.support.cmp(&b.support).then(a.score.total_cmp(&b.score)))?;
+    Some(sanitize::line(&best.quote.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned())
+}

@@ -1,0 +1,180 @@
+//! Results of a query, in each format that is not JSON.
+
+use std::fmt::Write as _;
+
+use rag::{
+    index::ChunkRecord,
+    retrieve::{Hit, Hits},
+};
+
+use super::{
+    Screen, Style,
+    places::{Places, location},
+    sanitize,
+};
+
+/// For people: place, heading path, relevance, and the part of the text that matches.
+pub fn text(screen: &Screen, places: &Places, hits: &Hits, explain: bool) -> String {
+    let mut out = String::new();
+    if explain {
+        let line = format!(
+            "weight of dense {:.3} · fertility {:.2} · code {:.2} · {} candidates",
+            hits.weight, hits.fertility, hits.code, hits.candidates
+        );
+        push_line(&mut out, &screen.paint(Style::Dim, &line));
+    }
+    for hit in &hits.hits {
+        let chunk = &hit.chunk;
+        let place = places.show(screen, &chunk.path, chunk.lines, chunk.pages);
+        let heading = screen.paint(Style::Dim, &sanitize::line(&heading_path(chunk)));
+        let relevance = screen.paint(strength_style(hit.relevance), &format!("{:.2}", hit.relevance));
+        let rank = screen.paint(Style::Bold, &format!("{}.", hit.rank));
+        let id = screen.paint(Style::Dim, &chunk.id.to_string());
+        let gap = if heading.is_empty() { "" } else { "  " };
+        push_line(&mut out, &format!("{rank} {place}{gap}{heading}  {relevance}  {id}"));
+        for line in hit.before.iter().flat_map(|chunk| chunk.text.lines()) {
+            push_line(&mut out, &screen.paint(Style::Dim, &format!("   {}", sanitize::line(line))));
+        }
+        push_line(&mut out, &format!("   {}", snippet(screen, hit)));
+        for line in hit.after.iter().flat_map(|chunk| chunk.text.lines()) {
+            push_line(&mut out, &screen.paint(Style::Dim, &format!("   {}", sanitize::line(line))));
+        }
+        if let Some(explain) = &hit.explain {
+            let rank = |rank: Option<usize>| rank.map_or("–".to_string(), |rank| format!("#{rank}"));
+            let line = format!(
+                "   score {:.4} = lexical {} {:.3} → {:.3}, dense {} {} → {:.3} · coverage {:.2}",
+                hit.score,
+                rank(explain.lexical_rank),
+                explain.lexical_score,
+                explain.lexical_normalised,
+                rank(explain.dense_rank),
+                explain.dense_score.map_or("–".to_string(), |score| format!("{score:.3}")),
+                explain.dense_normalised,
+                explain.coverage,
+            );
+            push_line(&mut out, &screen.paint(Style::Dim, &line));
+        }
+    }
+    out
+}
+
+/// Each document once, best first.
+pub fn paths(hits: &Hits) -> String {
+    let mut seen = std::collections::BTreeSet::new();
+    let mut out = String::new();
+    for hit in hits.hits.iter().filter(|hit| seen.insert(hit.chunk.path.as_str())) {
+        push_line(&mut out, &sanitize::line(&hit.chunk.path));
+    }
+    out
+}
+
+/// A numbered Markdown list with quotes.
+pub fn markdown(hits: &Hits) -> String {
+    let mut out = String::new();
+    for hit in &hits.hits {
+        let chunk = &hit.chunk;
+        let place = location(&chunk.path, chunk.lines, chunk.pages);
+        let heading = heading_path(chunk);
+        let gap = if heading.is_empty() { "" } else { " — " };
+        push_line(&mut out, &format!("{}. **`{}`**{gap}{}\n", hit.rank, sanitize::line(&place), sanitize::line(&heading)));
+        for line in sanitize::text(chunk.text.trim()).lines() {
+            push_line(&mut out, format!("   > {line}").trim_end());
+        }
+        out.push('\n');
+    }
+    out
+}
+
+/// Passages ready to be put before a question to a model.
+pub fn context(hits: &Hits) -> String {
+    let mut out = String::new();
+    for hit in &hits.hits {
+        let chunk = &hit.chunk;
+        let place = location(&chunk.path, chunk.lines, chunk.pages);
+        let heading = heading_path(chunk);
+        let gap = if heading.is_empty() { "" } else { " — " };
+        push_line(&mut out, &format!("[{}] {}{gap}{}", hit.rank, sanitize::line(&heading), sanitize::line(&place)));
+        let neighbours = |chunks: &[ChunkRecord]| chunks.iter().map(|chunk| chunk.text.clone()).collect::<Vec<_>>();
+        let mut parts = neighbours(&hit.before);
+        parts.extend((!chunk.context.is_empty()).then(|| chunk.context.clone()));
+        parts.push(chunk.text.clone());
+        parts.extend(neighbours(&hit.after));
+        push_line(&mut out, sanitize::text(parts.join("\n").trim()).as_ref());
+        out.push('\n');
+    }
+    out
+}
+
+/// `Title › Heading › Sub`, the title left out where the first heading repeats it.
+pub fn heading_path(chunk: &ChunkRecord) -> String {
+    let title = chunk.title.as_deref().filter(|title| chunk.heading.first().is_none_or(|first| first != title));
+    title.into_iter().chain(chunk.heading.iter().map(String::as_str)).collect::<Vec<_>>().join(" › ")
+}
+
+fn strength_style(relevance: f32) -> Style {
+    if relevance >= 0.5 {
+        Style::Good
+    } else if relevance >= 0.2 {
+        Style::Warn
+    } else {
+        Style::Bad
+    }
+}
+
+/// The snippet on one line, matches painted, an ellipsis where text was left out.
+fn snippet(screen: &Screen, hit: &Hit) -> String {
+    let text = &hit.chunk.text;
+    let mut out = String::new();
+    let mut at = hit.snippet.start;
+    let mut ranges: Vec<_> =
+        hit.highlights.iter().filter(|r| r.start >= hit.snippet.start && r.end <= hit.snippet.end).cloned().collect();
+    ranges.push(hit.snippet.end..hit.snippet.end);
+    for range in ranges {
+        if range.start < at {
+            continue;
+        }
+        out.push_str(&one_line(&text[at..range.start]));
+        out.push_str(&screen.paint(Style::Match, &one_line(&text[range.clone()])));
+        at = range.end;
+    }
+    let before = if text[..hit.snippet.start].trim().is_empty() { "" } else { "… " };
+    let after = if text[hit.snippet.end..].trim().is_empty() { "" } else { " …" };
+    format!("{before}{}{after}", out.trim())
+}
+
+/// Runs of white space become one space; the rest is made safe.
+fn one_line(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut gap = false;
+    for c in text.chars() {
+        if c.is_whitespace() {
+            gap = true;
+            continue;
+        }
+        if gap {
+            out.push(' ');
+            gap = false;
+        }
+        out.push(c);
+    }
+    if gap {
+        out.push(' ');
+    }
+    sanitize::line(&out).into_owned()
+}
+
+fn push_line(out: &mut String, line: &str) {
+    writeln!(out, "{line}").expect("writing to a string");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::one_line;
+
+    #[test]
+    fn white_space_is_folded_and_edges_are_kept() {
+        for (given, want) in [("a\n  b", "a b"), (" a ", " a "), ("", ""), ("\t", " "), ("a\x1b", "a\\x1b")] {
+            assert_eq!(one_line(given), want);
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Where something stands, for people: `guide.md:12-30`, `report.pdf p. 7`, clickable where the terminal can.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use rag::types::{Lines, Pages, SourcePath};
+
+use super::{Screen, Style, sanitize};
+
+/// The folders that display paths start from.
+#[derive(Debug, Clone, Default)]
+pub struct Places {
+    home: Option<PathBuf>,
+    roots: BTreeMap<String, String>,
+}
+
+impl Places {
+    /// `home`: the folder that holds the index, if the index is called `.rag`.
+    pub fn new(home: Option<PathBuf>, roots: BTreeMap<String, String>) -> Self {
+        Self { home, roots }
+    }
+
+    /// The file on this machine that a display path names, if its root is known.
+    pub fn file(&self, display: &str) -> Option<PathBuf> {
+        let named = display
+            .split_once('/')
+            .and_then(|(name, rest)| self.roots.get(name).map(|root| Path::new(root).join(unspelled(rest))));
+        named.or_else(|| self.home.as_ref().map(|home| home.join(unspelled(display))))
+    }
+
+    /// A location, painted, and linked to its file on a terminal.
+    pub fn show(&self, screen: &Screen, path: &str, lines: Option<Lines>, pages: Option<Pages>) -> String {
+        let text = screen.paint(Style::Place, &sanitize::line(&location(path, lines, pages)));
+        match self.file(path) {
+            Some(file) if screen.color && screen.stdout_is_terminal && file.is_absolute() => {
+                format!("\x1b]8;;{}\x1b\\{text}\x1b]8;;\x1b\\", file_url(&file))
+            }
+            _ => text,
+        }
+    }
+}
+
+fn unspelled(path: &str) -> PathBuf {
+    SourcePath::from_spelling(path).to_path()
+}
+
+/// `path:12-30`, `path:12`, `path p. 7`, `path p. 7-8`, or the path alone.
+pub fn location(path: &str, lines: Option<Lines>, pages: Option<Pages>) -> String {
+    match (lines, pages) {
+        (_, Some(Pages { first, last })) if first == last => format!("{path} p. {first}"),
+        (_, Some(Pages { first, last })) => format!("{path} p. {first}-{last}"),
+        (Some(Lines { first, last }), None) if first == last => format!("{path}:{first}"),
+        (Some(Lines { first, last }), None) => format!("{path}:{first}-{last}"),
+        (None, None) => path.to_string(),
+    }
+}
+
+/// Built from our own path alone, every byte that is not plain percent-encoded: nothing of a file name reaches the
+/// terminal as it is.
+fn file_url(path: &Path) -> String {
+    let mut url = String::from("file://");
+    for &byte in path.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'.' | b'_' | b'~' => url.push(char::from(byte)),
+            other => url.push_str(&format!("%{other:02X}")),
+        }
+    }
+    url
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn locations() {
+        let lines = |first, last| Some(Lines { first, last });
+        let pages = |first, last| Some(Pages { first, last });
+        for (lines, pages, want) in [
+            (None, None, "a"),
+            (lines(3, 3), None, "a:3"),
+            (lines(3, 9), None, "a:3-9"),
+            (None, pages(7, 7), "a p. 7"),
+            (lines(1, 2), pages(7, 8), "a p. 7-8"),
+        ] {
+            assert_eq!(location("a", lines, pages), want);
+        }
+    }
+
+    #[test]
+    fn display_paths_lead_to_files() {
+        let roots = BTreeMap::from([("corpus".to_string(), "/data/corpus".to_string())]);
+        let places = Places::new(Some("/home/me".into()), roots);
+        assert_eq!(places.file("corpus/a b.md"), Some("/data/corpus/a b.md".into()));
+        assert_eq!(places.file("notes/x.md"), Some("/home/me/notes/x.md".into()));
+        assert_eq!(Places::default().file("x"), None);
+    }
+
+    #[test]
+    fn links_hold_no_raw_byte() {
+        assert_eq!(file_url(Path::new("/a b/\x1b]8;;ü")), "file:///a%20b/%1B%5D8%3B%3B%C3%BC");
+    }
+}

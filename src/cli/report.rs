@@ -1,0 +1,230 @@
+//! Failures in words: what happened, where, and what to do next. Never a backtrace, never a key.
+
+use std::{ffi::OsString, io, io::Write as _, process::ExitCode};
+
+use rag::{index, ingest, model, retrieve, serve::wire, types::Kind};
+
+use super::{exit, output::sanitize};
+
+/// Why a command did not do what it was asked.
+#[derive(Debug)]
+pub enum Failure {
+    Error {
+        kind: Kind,
+        message: String,
+        hint: Option<String>,
+    },
+    /// The reader of our output has gone. That is no error.
+    ClosedPipe,
+}
+
+impl Failure {
+    pub fn new(kind: Kind, message: impl Into<String>) -> Self {
+        Self::Error { kind, message: message.into(), hint: None }
+    }
+
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self::new(Kind::Usage, message)
+    }
+
+    /// Adds what to do next, if nothing was said of it yet.
+    pub fn hint(self, text: impl Into<String>) -> Self {
+        match self {
+            Self::Error { kind, message, hint } => Self::Error { kind, message, hint: hint.or(Some(text.into())) },
+            Self::ClosedPipe => Self::ClosedPipe,
+        }
+    }
+
+    fn hint_opt(self, text: Option<String>) -> Self {
+        match text {
+            Some(text) => self.hint(text),
+            None => self,
+        }
+    }
+}
+
+impl From<io::Error> for Failure {
+    /// Errors of stdout: everything else knows its path and says so itself.
+    fn from(error: io::Error) -> Self {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            return Self::ClosedPipe;
+        }
+        Self::new(Kind::Io, format!("cannot write the output: {error}"))
+    }
+}
+
+impl From<index::Error> for Failure {
+    fn from(error: index::Error) -> Self {
+        let hint = index_hint(&error);
+        Self::new(error.kind(), error.to_string()).hint_opt(hint)
+    }
+}
+
+impl From<model::Error> for Failure {
+    fn from(error: model::Error) -> Self {
+        let hint = model_hint(&error);
+        Self::new(error.kind(), error.to_string()).hint_opt(hint)
+    }
+}
+
+impl From<ingest::Error> for Failure {
+    fn from(error: ingest::Error) -> Self {
+        match error {
+            ingest::Error::Index(error) => error.into(),
+            ingest::Error::Model(error) => error.into(),
+            error => {
+                let hint = ingest_hint(&error);
+                Self::new(error.kind(), error.to_string()).hint_opt(hint)
+            }
+        }
+    }
+}
+
+impl From<retrieve::Error> for Failure {
+    fn from(error: retrieve::Error) -> Self {
+        match error {
+            retrieve::Error::Index(error) => error.into(),
+            retrieve::Error::Model(error) => error.into(),
+            error => {
+                let hint = retrieve_hint(&error);
+                Self::new(error.kind(), error.to_string()).hint_opt(hint)
+            }
+        }
+    }
+}
+
+fn index_hint(error: &index::Error) -> Option<String> {
+    let hint = match error.kind() {
+        Kind::NotFound => "run `rag ingest PATH` first, or name the index with `--index DIR`",
+        Kind::Locked => "wait for it to end (`--wait 60s`); a lock whose process has died is free and needs no clean-up",
+        Kind::Corrupt => "`rag verify` names every damaged file; move the index folder away and run `rag ingest` again: the sources are not touched",
+        Kind::Incompatible => "query it with the program and model that made it, or ingest the sources into a new index with `--index DIR`",
+        Kind::Io => "nothing was lost: what was committed before is still there; free space or mend permissions, then run the command again",
+        Kind::Usage | Kind::Model | Kind::Cancelled | Kind::Bug => return None,
+    };
+    Some(hint.into())
+}
+
+fn model_hint(error: &model::Error) -> Option<String> {
+    let hint = match error {
+        model::Error::Unreachable { .. } => "is the server running, and the URL right? `rag ask --extractive` answers without a model",
+        model::Error::Unauthorized { .. } => {
+            "set the key in RAG_LLM_API_KEY (or RAG_EMBED_API_KEY), or name a file with `llm.key_file` in your config"
+        }
+        model::Error::BadAnswer { .. } => "is this the URL of an OpenAI-style API? it usually ends in /v1",
+        model::Error::TimedOut { .. } => "raise `llm.first_token_timeout` or `llm.idle_timeout` in your config",
+        model::Error::TooLong { .. } => "lower `--context-tokens`, or start the server with a larger context",
+        model::Error::NoRuntime { .. } => "leave `--onnxruntime` away to use the built-in runtime",
+        _ => return None,
+    };
+    Some(hint.into())
+}
+
+fn ingest_hint(error: &ingest::Error) -> Option<String> {
+    let hint = match error {
+        ingest::Error::MissingPath { .. } => {
+            "check the spelling; nothing was changed. To remove documents that are gone for good use `rag rm`"
+        }
+        ingest::Error::BadPattern { .. } => "patterns are globs: `*.md`, `docs/**`, `!drafts/**`",
+        ingest::Error::NoMatch { .. } => "quote patterns so that the shell does not expand them",
+        _ => return None,
+    };
+    Some(hint.into())
+}
+
+fn retrieve_hint(error: &retrieve::Error) -> Option<String> {
+    let hint = match error {
+        retrieve::Error::Filter { .. } => "for example: type:pdf path:guides/** mtime>=2026-01-01 title:\"release notes\"",
+        retrieve::Error::UnknownField { .. } => "tags are written tag.KEY=VALUE, front matter meta.KEY=VALUE",
+        retrieve::Error::NoChunk { .. } => "ids change when a document changes; `rag query` prints the ones of now",
+        _ => return None,
+    };
+    Some(hint.into())
+}
+
+/// Says a failure on stderr and gives its exit code.
+pub fn failure(failure: &Failure, json: bool) -> ExitCode {
+    let Failure::Error { kind, message, hint } = failure else {
+        return ExitCode::from(exit::OK);
+    };
+    let code = exit::code(*kind);
+    say(*kind, message, hint.as_deref(), code, json);
+    ExitCode::from(code)
+}
+
+fn say(kind: Kind, message: &str, hint: Option<&str>, code: u8, json: bool) {
+    let mut err = io::stderr().lock();
+    // Nobody is left to hear that stderr is closed.
+    let _ = if json {
+        let error = wire::ErrorResult::new(kind, message.to_string(), hint.map(str::to_string), code);
+        serde_json::to_writer(&mut err, &error).map_err(io::Error::from).and_then(|()| writeln!(err))
+    } else {
+        let line = |err: &mut io::StderrLock<'_>, word: &str, text: &str| {
+            writeln!(err, "{word}: {}", sanitize::line(text))
+        };
+        line(&mut err, "error", message).and_then(|()| hint.map_or(Ok(()), |hint| line(&mut err, "hint", hint)))
+    };
+}
+
+/// Says what clap found wrong (or prints the help or version it was asked for).
+pub fn usage(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
+    use clap::error::ErrorKind;
+    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+        return match error.print() {
+            Ok(()) => ExitCode::from(exit::OK),
+            Err(error) => failure(&Failure::from(error), false),
+        };
+    }
+    let json = arguments.iter().any(|argument| argument == "--json" || argument == "--format=json");
+    if json {
+        let text = error.render().to_string();
+        let message = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_string();
+        say(Kind::Usage, &message, Some("run `rag --help`"), exit::USAGE, true);
+    } else {
+        let _ = error.print();
+    }
+    ExitCode::from(exit::USAGE)
+}
+
+/// A panic is a fault of ours: say so in two lines instead of a backtrace. The process leaves with 101.
+pub fn install_panic_message() {
+    std::panic::set_hook(Box::new(|panic| {
+        let what = panic.payload();
+        let what = what.downcast_ref::<&str>().copied().or_else(|| what.downcast_ref::<String>().map(String::as_str));
+        let place = panic.location().map(|place| format!(" ({}:{})", place.file(), place.line())).unwrap_or_default();
+        let mut err = io::stderr().lock();
+        let _ = writeln!(err, "error: rag has a fault: {}{place}", sanitize::line(what.unwrap_or("unknown")));
+        let _ = writeln!(err, "hint: the index is at its last generation; please report this with the command you ran");
+    }));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_has_a_code_and_a_word() {
+        let kinds = [
+            (Kind::Usage, 2),
+            (Kind::NotFound, 2),
+            (Kind::Locked, 6),
+            (Kind::Incompatible, 7),
+            (Kind::Corrupt, 7),
+            (Kind::Io, 8),
+            (Kind::Model, 5),
+            (Kind::Cancelled, 130),
+            (Kind::Bug, 101),
+        ];
+        let mut words = std::collections::BTreeSet::new();
+        for (kind, code) in kinds {
+            assert_eq!(exit::code(kind), code, "{kind:?}");
+            assert!(words.insert(wire::kind_word(kind)));
+        }
+    }
+
+    #[test]
+    fn a_hint_is_said_once() {
+        let failure = Failure::usage("no").hint("first").hint("second");
+        assert!(matches!(failure, Failure::Error { hint: Some(hint), .. } if hint == "first"));
+    }
+}
