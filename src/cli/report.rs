@@ -35,6 +35,22 @@ impl Failure {
         }
     }
 
+    /// Puts another hint in place of the one there.
+    pub fn replace_hint(self, text: impl Into<String>) -> Self {
+        match self {
+            Self::Error { kind, message, .. } => Self::Error { kind, message, hint: Some(text.into()) },
+            Self::ClosedPipe => Self::ClosedPipe,
+        }
+    }
+
+    /// Says more in the message.
+    pub fn also(self, text: &str) -> Self {
+        match self {
+            Self::Error { kind, message, hint } => Self::Error { kind, message: format!("{message}: {text}"), hint },
+            Self::ClosedPipe => Self::ClosedPipe,
+        }
+    }
+
     fn hint_opt(self, text: Option<String>) -> Self {
         match text {
             Some(text) => self.hint(text),

@@ -6,7 +6,7 @@ use super::Context;
 use crate::cli::{
     backend,
     config::{SETTINGS, Value, variable},
-    exit,
+    env, exit,
     output::{Style, sanitize},
     report::Failure,
 };
@@ -25,7 +25,8 @@ pub fn run(context: &Context, _args: Args) -> Result<u8, Failure> {
         settings.push(wire::Setting { key: setting.key.to_string(), value, origin });
     }
     // Keys are shown as set or not, never as themselves.
-    for (key, origin) in [("llm.api_key", backend::llm_key_origin()), ("embed.api_key", backend::embed_key_origin())] {
+    for (key, variable) in [("llm.api_key", env::LLM_KEY), ("embed.api_key", env::EMBED_KEY)] {
+        let origin = backend::key_origin(variable);
         let value = origin.map(|_| serde_json::Value::from("***"));
         let origin = origin.map_or("unset".to_string(), |name| format!("environment {name}"));
         settings.push(wire::Setting { key: key.to_string(), value, origin });

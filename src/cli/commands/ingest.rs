@@ -76,7 +76,7 @@ pub struct Args {
 }
 
 /// Which model embeds; fixed when the index is made.
-#[derive(Debug, Clone, clap::Args)]
+#[derive(Debug, Clone, Default, clap::Args)]
 pub struct EmbedArgs {
     /// Make an index without vectors: search by words only
     #[arg(long, conflicts_with_all = ["embed_url", "embed_model", "onnxruntime"])]
@@ -128,13 +128,14 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
     }
     let cancel = Cancel::default();
     signals::watch(&cancel).map_err(|error| Failure::new(rag::types::Kind::Io, format!("cannot watch signals: {error}")))?;
-    let (index, embedder) = place.open_or_create(config, &args.embed, screen)?;
-    let mut writer = index.writer(&place.writer_options(args.wait))?;
+    let workshop = place.workshop(config, &args.embed, args.dry_run, screen, &cancel)?;
+    let embedder = workshop.embedder.as_deref();
+    let mut writer = workshop.index.writer(&place.writer_options(args.wait))?;
     let progress = Progress::new(screen);
-    let result = ingest::ingest(&mut writer, embedder.as_deref(), &options, &progress, &cancel);
+    let result = ingest::ingest(&mut writer, embedder, &options, &progress, &cancel);
     progress.finish();
     let report = result?;
-    let name = embedder.as_ref().map(|embedder| embedder.backend());
+    let name = embedder.map(|embedder| format!("{}, {}", embedder.space().model, embedder.backend()));
     if screen.json {
         screen.print_json(&wire::IngestReport::new(&report, name))?;
     } else {

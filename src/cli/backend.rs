@@ -1,0 +1,348 @@
+//! Where the index is, and which models this run uses: the one place where settings become an index and models.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use rag::{
+    index::{self, Index, Settings, Snapshot, WriterOptions},
+    model::{
+        Chat, Embedder,
+        http::{HttpOptions, Key},
+        openai::{ChatOptions, EmbedOptions, OpenAiChat, OpenAiEmbedder},
+        registry, same_space,
+    },
+    retrieve::Mode,
+    types::{Cancel, EmbeddingSpace},
+};
+
+use super::{
+    commands::ingest::EmbedArgs,
+    config::{self, Config},
+    env,
+    output::{Screen, places::Places},
+    report::Failure,
+};
+
+/// Name of an index folder that is found by itself.
+const FOLDER: &str = ".rag";
+
+/// Where the index of this run is, or will be.
+#[derive(Debug, Clone)]
+pub struct Place {
+    pub dir: PathBuf,
+}
+
+/// An index to be filled, and who embeds for it.
+pub struct Workshop {
+    pub index: Index,
+    pub embedder: Option<Box<dyn Embedder>>,
+    /// A dry run on a folder that has no index plans against an empty one, which goes away with this.
+    _scratch: Option<tempfile::TempDir>,
+}
+
+impl Place {
+    /// `--index`, else `RAG_INDEX`, else the nearest `.rag` from the current folder upward, else `./.rag`.
+    pub fn find(flag: Option<&Path>) -> Result<Self, Failure> {
+        if let Some(dir) = flag.map(Path::to_path_buf).or_else(|| env::path(env::INDEX)) {
+            return Ok(Self { dir });
+        }
+        let here = std::env::current_dir().map_err(|error| {
+            Failure::new(rag::types::Kind::Io, format!("the current folder cannot be read: {error}"))
+        })?;
+        let nearest = here.ancestors().find(|folder| Index::is_at(&folder.join(FOLDER)));
+        let dir = match nearest {
+            Some(folder) if folder != here => folder.join(FOLDER),
+            Some(_) | None => PathBuf::from(FOLDER),
+        };
+        Ok(Self { dir })
+    }
+
+    pub fn exists(&self) -> bool {
+        Index::is_at(&self.dir)
+    }
+
+    /// The folder that holds the index, if the index is called `.rag`: paths below it are relative to it.
+    pub fn home(&self) -> Option<PathBuf> {
+        let absolute = std::path::absolute(&self.dir).ok()?;
+        let parent = (absolute.file_name()? == FOLDER).then(|| absolute.parent()).flatten()?;
+        Some(fs::canonicalize(parent).unwrap_or_else(|_| parent.to_path_buf()))
+    }
+
+    pub fn places(&self, snapshot: &Snapshot) -> Places {
+        Places::new(self.home(), snapshot.roots().clone())
+    }
+
+    pub fn open(&self) -> Result<Index, Failure> {
+        Ok(Index::open(&self.dir)?)
+    }
+
+    /// `wait`: for another writer to end.
+    pub fn writer_options(&self, wait: Duration) -> WriterOptions {
+        let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+        let command = std::iter::once("rag".to_string()).chain(words).collect::<Vec<_>>().join(" ");
+        WriterOptions { wait, command: command.chars().take(200).collect() }
+    }
+
+    /// Opens the index with the embedder of its own space, or makes one with the embedder that flags and settings name.
+    pub fn workshop(
+        &self,
+        config: &Config,
+        flags: &EmbedArgs,
+        dry_run: bool,
+        screen: &Screen,
+        cancel: &Cancel,
+    ) -> Result<Workshop, Failure> {
+        let wanted = Wanted::new(config, flags);
+        if !self.exists() {
+            let embedder = if flags.no_embed { None } else { Some(wanted.embedder(cancel)?) };
+            let settings = Settings { space: embedder.as_ref().map(|embedder| embedder.space().clone()) };
+            let scratch = if dry_run { Some(scratch()?) } else { None };
+            let dir = scratch.as_ref().map_or(self.dir.clone(), |scratch| scratch.path().join(FOLDER));
+            return Ok(Workshop { index: Index::create(&dir, &settings)?, embedder, _scratch: scratch });
+        }
+        let index = self.open()?;
+        let snapshot = index.snapshot()?;
+        let Some(space) = snapshot.space() else {
+            if flags.embed_url.is_some() || flags.onnxruntime.is_some() {
+                return Err(self.other_space("no vectors", "an embedder"));
+            }
+            if !flags.no_embed {
+                screen.note("this index was made without vectors (--no-embed) and stays so");
+            }
+            return Ok(Workshop { index, embedder: None, _scratch: None });
+        };
+        if flags.no_embed {
+            return Err(self.other_space(&space.model, "--no-embed"));
+        }
+        let embedder = self.embedder_for(space, &wanted, cancel, true)?;
+        Ok(Workshop { index, embedder: Some(embedder), _scratch: None })
+    }
+
+    /// The embedder that a query needs: none for words alone or for an index without vectors.
+    pub fn query_embedder(
+        &self,
+        config: &Config,
+        snapshot: &Snapshot,
+        mode: Mode,
+    ) -> Result<Option<Box<dyn Embedder>>, Failure> {
+        match snapshot.space() {
+            Some(space) if mode != Mode::Lexical => {
+                let wanted = Wanted { many: false, ..Wanted::new(config, &EmbedArgs::default()) };
+                self.embedder_for(space, &wanted, &Cancel::default(), false).map(Some)
+            }
+            Some(_) | None => Ok(None),
+        }
+    }
+
+    /// Who would embed for this index here: for `status`. Loads no model.
+    pub fn embedder_name(&self, config: &Config, space: Option<&EmbeddingSpace>) -> Option<String> {
+        let space = space?;
+        match (is_built_in(space), config.text("embed.url"), config.text("embed.onnxruntime")) {
+            (true, _, Some(library)) => Some(format!("ONNX Runtime ({library})")),
+            (true, _, None) => registry::built_in().ok().map(|_| "rten (built in)".to_string()),
+            (false, Some(url), _) => Some(url.to_string()),
+            (false, None, _) => None,
+        }
+    }
+
+    fn embedder_for(
+        &self,
+        space: &EmbeddingSpace,
+        wanted: &Wanted<'_>,
+        cancel: &Cancel,
+        probe: bool,
+    ) -> Result<Box<dyn Embedder>, Failure> {
+        let embedder = match (is_built_in(space), wanted.url) {
+            (true, Some(_)) if wanted.url_is_flag => return Err(self.other_space(&space.model, "an endpoint")),
+            (true, _) => wanted.local()?,
+            (false, Some(url)) => {
+                // The space is the index's: a query asks nothing first. Filling the index proves the endpoint by the probe.
+                let options = EmbedOptions { model: space.model.clone(), ..wanted.endpoint(url, cancel)? };
+                if probe {
+                    Box::new(OpenAiEmbedder::connect(options)?)
+                } else {
+                    Box::new(OpenAiEmbedder::with_space(options, space.clone())?)
+                }
+            }
+            (false, None) => {
+                let hint = "name the endpoint that has this model in RAG_EMBED_URL or `embed.url`, or search with `--mode lexical`";
+                return Err(self.other_space(&space.model, "the built-in model").replace_hint(hint));
+            }
+        };
+        same_space(space, embedder.space()).map_err(|why| {
+            self.other_space(&space.model, &embedder.space().model).also(&why)
+        })?;
+        Ok(embedder)
+    }
+
+    fn other_space(&self, found: &str, expected: &str) -> Failure {
+        let (path, found, expected) = (self.dir.clone(), found.to_string(), expected.to_string());
+        index::Error::Space { path, found, expected }.into()
+    }
+
+    /// The model that answers, if one is configured.
+    pub fn chat(
+        &self,
+        config: &Config,
+        url: Option<&str>,
+        model: Option<&str>,
+    ) -> Result<Option<Box<dyn Chat>>, Failure> {
+        let Some(url) = url.or(config.text("llm.url")) else {
+            return match model {
+                Some(_) => Err(Failure::usage("--model names a model, but no endpoint is known")
+                    .hint("name one with --llm-url or RAG_LLM_URL")),
+                None => Ok(None),
+            };
+        };
+        let time = |key: &str, default: u64| config.time(key).unwrap_or(Duration::from_secs(default));
+        let options = ChatOptions {
+            model: model.or(config.text("llm.model")).unwrap_or_default().to_string(),
+            key: key(env::LLM_KEY, config.text("llm.key_file"), url)?,
+            http: HttpOptions {
+                connect_timeout: time("llm.connect_timeout", 10),
+                first_byte_timeout: time("llm.first_token_timeout", 120),
+                idle_timeout: time("llm.idle_timeout", 60),
+                allow_plaintext: config.bool("llm.allow_plaintext"),
+                ..HttpOptions::default()
+            },
+            ..ChatOptions::new(url)
+        };
+        Ok(Some(Box::new(OpenAiChat::new(options)?)))
+    }
+}
+
+/// A folder of ours that goes away by itself.
+fn scratch() -> Result<tempfile::TempDir, Failure> {
+    tempfile::Builder::new()
+        .prefix("rag-dry-run-")
+        .tempdir()
+        .map_err(|error| Failure::new(rag::types::Kind::Io, format!("cannot make a temporary folder: {error}")))
+}
+
+fn is_built_in(space: &EmbeddingSpace) -> bool {
+    !space.sha256.is_empty()
+}
+
+/// Which embedder flags and settings ask for.
+struct Wanted<'a> {
+    config: &'a Config,
+    url: Option<&'a str>,
+    url_is_flag: bool,
+    model: Option<&'a str>,
+    onnxruntime: Option<&'a str>,
+    /// Many texts will be embedded, not one query.
+    many: bool,
+}
+
+impl<'a> Wanted<'a> {
+    fn new(config: &'a Config, flags: &'a EmbedArgs) -> Self {
+        Self {
+            config,
+            url: flags.embed_url.as_deref().or(config.text("embed.url")),
+            url_is_flag: flags.embed_url.is_some(),
+            model: flags.embed_model.as_deref().or(config.text("embed.model")),
+            onnxruntime: flags.onnxruntime.as_deref().or(config.text("embed.onnxruntime")),
+            many: true,
+        }
+    }
+
+    fn embedder(&self, cancel: &Cancel) -> Result<Box<dyn Embedder>, Failure> {
+        match self.url {
+            Some(url) => Ok(Box::new(OpenAiEmbedder::connect(self.endpoint(url, cancel)?)?)),
+            None => self.local(),
+        }
+    }
+
+    fn endpoint(&self, url: &str, cancel: &Cancel) -> Result<EmbedOptions, Failure> {
+        let text = |key: &str| self.config.text(key).map(str::to_string);
+        Ok(EmbedOptions {
+            model: self.model.unwrap_or_default().to_string(),
+            key: key(env::EMBED_KEY, self.config.text("embed.key_file"), url)?,
+            query_prefix: text("embed.query_prefix"),
+            passage_prefix: text("embed.passage_prefix"),
+            http: HttpOptions { allow_plaintext: self.config.bool("llm.allow_plaintext"), ..HttpOptions::default() },
+            cancel: cancel.clone(),
+            ..EmbedOptions::new(url)
+        })
+    }
+
+    #[cfg(feature = "onnx")]
+    fn local(&self) -> Result<Box<dyn Embedder>, Failure> {
+        use rag::model::onnx::{OnnxEmbedder, Profile};
+        if let Some(library) = self.onnxruntime {
+            return Ok(Box::new(OnnxEmbedder::on_onnxruntime(&onnxruntime_options(library))?));
+        }
+        let profile = if self.many { Profile::Throughput } else { Profile::OneShot };
+        Ok(Box::new(OnnxEmbedder::built_in(profile)?))
+    }
+
+    #[cfg(not(feature = "onnx"))]
+    fn local(&self) -> Result<Box<dyn Embedder>, Failure> {
+        let _ = (self.onnxruntime, self.many);
+        registry::built_in()?;
+        Err(Failure::usage("this program was built without the built-in model")
+            .hint("use `--embed-url`, or `--no-embed` for search by words alone"))
+    }
+}
+
+/// `auto` looks beside the program, in the system's library folders and in Python environments; else it is the library.
+#[cfg(feature = "onnx")]
+fn onnxruntime_options(library: &str) -> rag::model::onnx::ort::Options {
+    use rag::model::onnx::ort::{Options, python_folders, system_folders};
+    let unpack_to = config::cache_dir().unwrap_or_else(|| std::env::temp_dir().join("rag")).join("models");
+    let named = (library != "auto").then(|| PathBuf::from(library)).or_else(|| env::path(env::ORT));
+    let mut search = Vec::new();
+    if named.is_none() {
+        search.extend(std::env::current_exe().ok().and_then(|program| program.parent().map(Path::to_path_buf)));
+        search.extend(system_folders());
+        let environments = [env::path("VIRTUAL_ENV"), env::path("CONDA_PREFIX"), env::path("HOME").map(|h| h.join(".local"))];
+        for root in environments.into_iter().flatten().chain(["/usr/local".into(), "/usr".into()]) {
+            search.extend(python_folders(&root));
+        }
+    }
+    Options { path: named, search, unpack_to }
+}
+
+/// A key from its own variable, its file, the common variable, or, for OpenAI alone, `OPENAI_API_KEY`.
+fn key(own: &'static str, file: Option<&str>, url: &str) -> Result<Option<Key>, Failure> {
+    if let Some(text) = env::text(own) {
+        return Ok(Some(Key::new(text)));
+    }
+    if let Some(path) = file {
+        let text = fs::read_to_string(path)
+            .map_err(|error| Failure::usage(format!("cannot read the key file `{path}`: {error}")))?;
+        return Ok(Some(Key::new(text.trim())));
+    }
+    let common = env::text(env::KEY);
+    Ok(common.or_else(|| is_openai(url).then(|| env::text(env::OPENAI_KEY)).flatten()).map(Key::new))
+}
+
+fn is_openai(url: &str) -> bool {
+    url.strip_prefix("https://").and_then(|rest| rest.split(['/', ':', '?']).next()) == Some("api.openai.com")
+}
+
+/// The variable that holds a key, for `rag config`; the key itself stays where it is.
+pub fn key_origin(own: &'static str) -> Option<&'static str> {
+    [own, env::KEY].into_iter().find(|name| env::os(name).is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_openai;
+
+    #[test]
+    fn the_openai_key_goes_to_openai_alone() {
+        assert!(is_openai("https://api.openai.com/v1"));
+        for url in [
+            "http://api.openai.com/v1",
+            "https://api.openai.com.evil.example/v1",
+            "https://evil.example/api.openai.com",
+            "https://api.openai.com@evil.example/v1",
+        ] {
+            assert!(!is_openai(url), "{url}");
+        }
+    }
+}

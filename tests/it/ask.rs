@@ -1,0 +1,1 @@
+//! `rag ask` with a model: our guarantees whatever the model says.

@@ -1,0 +1,167 @@
+//! Ingest makes the index agree with what is on disk, and touches nothing else.
+
+use std::fs;
+
+use crate::house::{House, contents};
+
+fn paths(house: &House) -> Vec<String> {
+    let listed = house.rag(["list", "--json"]);
+    if listed.code == 1 {
+        return Vec::new();
+    }
+    let listed = listed.ok().json("rag.list/1");
+    listed["documents"].as_array().unwrap().iter().map(|d| d["path"].as_str().unwrap().to_string()).collect()
+}
+
+#[test]
+fn a_second_run_embeds_nothing_and_writes_nothing() {
+    let house = House::with_index();
+    // A file changed within the last two seconds is read again to be sure; let the clock pass that.
+    std::thread::sleep(std::time::Duration::from_millis(2100));
+    house.rag(["ingest", "sample-docs"]).ok();
+    let before = contents(&house.path(".rag"));
+    let report = house.rag(["ingest", "sample-docs", "--json"]).ok().json("rag.ingest/1");
+    assert_eq!(report["unchanged"], 12);
+    assert_eq!(report["chunks"]["embedded"], 0);
+    assert_eq!(report["chunks"]["written"], 0);
+    assert_eq!(report["bytes_written"], 0);
+    assert_eq!(report["bytes_read"], 0);
+    let after = contents(&house.path(".rag"));
+    // The lock file names its last holder; nothing else may differ.
+    let differing: Vec<_> = before
+        .keys()
+        .chain(after.keys())
+        .filter(|path| before.get(*path) != after.get(*path) && path.file_name().unwrap() != "lock")
+        .collect();
+    assert!(differing.is_empty(), "{differing:?}");
+}
+
+#[test]
+fn changed_renamed_and_vanished_files() {
+    let house = House::new();
+    house.write("docs/a.md", "# Alpha\n\nThe alpha valve opens at four bar.\n");
+    house.write("docs/b.md", "# Beta\n\nThe beta valve opens at six bar.\n");
+    house.write("docs/c.md", "# Gamma\n\nThe gamma valve is always shut.\n");
+    house.rag(["ingest", "docs"]).ok();
+
+    house.write("docs/a.md", "# Alpha\n\nThe alpha valve opens at nine bar.\n");
+    fs::rename(house.path("docs/b.md"), house.path("docs/renamed.md")).unwrap();
+    fs::remove_file(house.path("docs/c.md")).unwrap();
+    house.write("docs/d.md", "# Delta\n\nThe delta valve is new.\n");
+    let report = house.rag(["ingest", "docs", "--json"]).ok().json("rag.ingest/1");
+    let words = |list: &str| -> Vec<String> {
+        report[list].as_array().unwrap().iter().map(|o| o["path"].as_str().unwrap().to_string()).collect()
+    };
+    assert_eq!(words("updated"), ["docs/a.md"]);
+    assert_eq!(words("moved"), ["docs/renamed.md"]);
+    assert_eq!(words("removed"), ["docs/c.md"]);
+    assert_eq!(words("added"), ["docs/d.md"]);
+    assert_eq!(report["chunks"]["embedded"], 2, "the moved file keeps its vectors: {report:#}");
+    assert_eq!(paths(&house), ["docs/a.md", "docs/d.md", "docs/renamed.md"]);
+    let found = house.rag(["query", "alpha valve pressure", "--json"]).ok().json("rag.query/1");
+    assert!(found["results"][0]["text"].as_str().unwrap().contains("nine bar"));
+    assert!(!found.to_string().contains("four bar"), "the old text is gone");
+    house.rag(["verify"]).ok();
+}
+
+#[test]
+fn deletions_stay_within_the_paths_given() {
+    let house = House::new();
+    house.write("docs/a/one.md", "The first document speaks of otters.\n");
+    house.write("docs/b/two.md", "The second document speaks of herons.\n");
+    house.rag(["ingest", "docs"]).ok();
+    fs::remove_file(house.path("docs/a/one.md")).unwrap();
+    fs::remove_file(house.path("docs/b/two.md")).unwrap();
+    house.write("docs/a/three.md", "The third document speaks of moles.\n");
+    house.rag(["ingest", "docs/a"]).ok();
+    assert_eq!(paths(&house), ["docs/a/three.md", "docs/b/two.md"]);
+    house.rag(["ingest", "docs", "--no-prune"]).ok();
+    assert_eq!(paths(&house), ["docs/a/three.md", "docs/b/two.md"]);
+}
+
+#[test]
+fn a_missing_root_is_an_error_and_never_a_mass_delete() {
+    let house = House::with_index();
+    fs::rename(house.path("sample-docs"), house.path("elsewhere")).unwrap();
+    let ran = house.rag(["ingest", "sample-docs"]).exits(2);
+    assert!(ran.stderr.contains("no such file or folder: `sample-docs`"), "{}", ran.stderr);
+    assert_eq!(paths(&house).len(), 12);
+}
+
+#[test]
+fn collections_do_not_touch_each_other() {
+    let house = House::new();
+    house.write("docs/a.md", "The kingfisher nests in the bank.\n");
+    house.rag(["ingest", "docs", "--collection", "one"]).ok();
+    house.rag(["ingest", "docs", "--collection", "two"]).ok();
+    fs::remove_file(house.path("docs/a.md")).unwrap();
+    house.write("docs/b.md", "The heron stands in the shallows.\n");
+    house.rag(["ingest", "docs", "--collection", "two"]).ok();
+    let one = house.rag(["query", "kingfisher", "--collection", "one", "--json"]).ok().json("rag.query/1");
+    assert_eq!(one["results"][0]["path"], "docs/a.md");
+    house.rag(["query", "kingfisher", "--collection", "two", "--json", "--mode", "lexical"]).exits(1);
+    let ran = house.rag(["query", "kingfisher", "--collection", "three"]).exits(2);
+    assert!(ran.stderr.contains("one") && ran.stderr.contains("two"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_dry_run_says_what_would_change_and_changes_nothing() {
+    let house = House::with_samples();
+    let report = house.rag(["ingest", "sample-docs", "--dry-run", "--json"]).ok().json("rag.ingest/1");
+    assert_eq!(report["added"].as_array().unwrap().len(), 12);
+    assert_eq!(report["dry_run"], true);
+    assert!(!house.path(".rag").exists(), "a dry run makes no index");
+    house.rag(["ingest", "sample-docs"]).ok();
+    let before = contents(&house.path(".rag/text"));
+    house.write("sample-docs/new.md", "Something new.\n");
+    let report = house.rag(["ingest", "sample-docs", "--dry-run", "--json"]).ok().json("rag.ingest/1");
+    assert_eq!(report["added"].as_array().unwrap().len(), 1);
+    assert_eq!(contents(&house.path(".rag/text")), before);
+}
+
+#[test]
+fn ignore_rules_are_obeyed() {
+    let house = House::new();
+    house.write("docs/keep.md", "Kept.\n");
+    house.write("docs/.hidden.md", "Hidden.\n");
+    house.write("docs/drafts/x.md", "Draft.\n");
+    house.write("docs/.ragignore", "drafts/\n");
+    house.write("docs/secret.pem", "-----BEGIN PRIVATE KEY-----\n");
+    house.write("docs/node_modules/y.md", "Module.\n");
+    house.rag(["ingest", "docs"]).ok();
+    assert_eq!(paths(&house), ["docs/keep.md"]);
+    house.rag(["ingest", "docs", "--exclude", "*.md", "--include", "*.txt"]).exits(2);
+    house.rag(["ingest", "docs/drafts/x.md"]).ok();
+    assert_eq!(paths(&house), ["docs/drafts/x.md", "docs/keep.md"], "a file that is named is taken");
+}
+
+#[test]
+fn an_index_can_be_moved_and_asked_from_anywhere() {
+    let house = House::with_index();
+    fs::rename(house.path(".rag"), house.path("shipped")).unwrap();
+    fs::remove_dir_all(house.path("sample-docs")).unwrap();
+    let found = house.rag(["query", "how are refunds handled", "--index", "shipped", "--json"]).ok().json("rag.query/1");
+    assert_eq!(found["results"][0]["path"], "sample-docs/faq.html");
+    let found = house.rag_env(["query", "how are refunds handled", "--format", "paths"], &[("RAG_INDEX", "shipped")]).ok();
+    assert_eq!(found.stdout.lines().next(), Some("sample-docs/faq.html"));
+}
+
+#[test]
+fn the_nearest_index_upward_is_used() {
+    let house = House::with_index();
+    let mut command = house.command();
+    let output = command.current_dir(house.path("sample-docs")).args(["query", "refunds", "--format", "paths"]).output();
+    assert!(String::from_utf8(output.unwrap().stdout).unwrap().contains("sample-docs/faq.html"));
+}
+
+#[test]
+fn sources_outside_the_home_get_a_named_root() {
+    let (house, other) = (House::new(), House::new());
+    other.write("library/book.md", "# Book\n\nThe lighthouse keeper kept a parrot.\n");
+    let library = other.path("library");
+    house.rag(["ingest", library.to_str().unwrap()]).ok();
+    assert_eq!(paths(&house), ["library/book.md"]);
+    let report = house.rag(["ingest", library.to_str().unwrap(), "--json"]).ok().json("rag.ingest/1");
+    assert_eq!(report["added"].as_array().unwrap().len(), 0);
+    assert_eq!(report["removed"].as_array().unwrap().len(), 0);
+}
