@@ -78,6 +78,7 @@ fn matches(segment: &Segment, ids: &[u64], mut found: impl FnMut(usize, u64)) {
             from += leap(&keys[from..], id);
             if keys.get(from) == Some(&id) {
                 at_key(from);
+                from += 1;
             }
         }
     } else {
