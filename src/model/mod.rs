@@ -4,6 +4,9 @@
 //! environment (doors do that and pass plain options).
 
 pub mod error;
+pub mod http;
+pub mod openai;
+pub mod sse;
 pub mod wordpiece;
 
 pub use error::{Error, Result};
