@@ -21,7 +21,7 @@ use super::{
     assemble::{Assembler, prompt_tokens},
     habits::Habits,
     models,
-    problem::{Problem, describe},
+    problem::{Problem, describe, is_error},
 };
 use crate::{
     model::{
@@ -282,7 +282,7 @@ impl OpenAiChat {
         assembler: &mut Assembler,
         on_text: &mut dyn FnMut(&str) -> ControlFlow<()>,
     ) -> Result<()> {
-        if value.get("error").is_some_and(|error| !error.is_null()) {
+        if is_error(value) {
             return Err(self.error(Problem::of_value(200, value), request));
         }
         let text = assembler.take(value);

@@ -190,6 +190,12 @@ impl Problem {
     }
 }
 
+/// A success that holds an error: `{error: …}`, or an error object itself (vLLM, Anthropic).
+pub fn is_error(value: &Value) -> bool {
+    let is = |name: &str| value.get(name).and_then(Value::as_str) == Some("error");
+    value.get("error").is_some_and(|error| !error.is_null()) || is("object") || is("type")
+}
+
 /// The sentence for people in an error object.
 fn message(error: &Value) -> String {
     let text = |name: &str| error.get(name).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
@@ -407,6 +413,21 @@ mod tests {
         ] {
             let error = of(status, body).into_error(&http, "models", 0);
             assert_eq!(matches!(error, Error::Unauthorized { .. }), unauthorized, "{status} {body}");
+        }
+    }
+
+    #[test]
+    fn errors_in_successes_are_seen() {
+        for (value, want) in [
+            (json!({"error": {"message": "x"}}), true),
+            (json!({"error": "x"}), true),
+            (json!({"object": "error", "message": "x"}), true),
+            (json!({"type": "error", "error": {"message": "x"}}), true),
+            (json!({"error": null, "object": "chat.completion.chunk"}), false),
+            (json!([]), false),
+            (json!("error"), false),
+        ] {
+            assert_eq!(is_error(&value), want, "{value}");
         }
     }
 

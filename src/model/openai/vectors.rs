@@ -3,7 +3,7 @@
 use base64::{Engine as _, engine::general_purpose::STANDARD_PAD_INDIFFERENT};
 use serde_json::Value;
 
-use super::problem::describe;
+use super::problem::{describe, is_error};
 
 /// Dimensions beyond this are no model's.
 const MAX_DIM: usize = 65_536;
@@ -23,7 +23,7 @@ pub fn read(body: &[u8], count: usize, dim: Option<usize>) -> Result<Vec<f32>, F
     let Ok(value) = serde_json::from_slice::<Value>(body) else {
         return bad(describe(&String::from_utf8_lossy(body)));
     };
-    if value.get("error").is_some_and(|error| !error.is_null()) {
+    if is_error(&value) {
         return Err(Fault::Error(value));
     }
     let Some(data) = value.get("data").and_then(Value::as_array) else {
