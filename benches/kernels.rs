@@ -87,7 +87,8 @@ fn search(bencher: Bencher<'_, '_>) {
 #[divan::bench(args = [1, 2, 4, 16, 64, 256, 1024], sample_count = 20)]
 fn filtered(bencher: Bencher<'_, '_>, one_of: usize) {
     let (set, query) = (set(384, 100_000), values(384));
-    let mut allowed: Vec<u64> = set.parts()[0].0.ids().iter().copied().filter(|id| id.is_multiple_of(one_of as u64)).collect();
+    let mut allowed: Vec<u64> =
+        set.parts()[0].0.ids().iter().copied().filter(|id| id.is_multiple_of(one_of as u64)).collect();
     allowed.sort_unstable();
     bencher.bench_local(|| set.search(black_box(&query), 10, Some(&allowed)));
 }

@@ -9,9 +9,11 @@ use super::commands::{ask, completions, config, ingest, list, query, rm, show, s
 /// Ingest a folder, query it, ask it: hybrid search and checked citations, offline
 #[derive(Debug, Parser)]
 #[command(name = "rag", version, arg_required_else_help = true, subcommand_required = true)]
-#[command(after_help = "Exit codes: 0 done or found · 1 the answer is no · 2 usage, no index, no such path · 3 some sources failed\n\
+#[command(
+    after_help = "Exit codes: 0 done or found · 1 the answer is no · 2 usage, no index, no such path · 3 some sources failed\n\
             4 unsupported answer · 5 model or endpoint · 6 index busy · 7 index damaged or of another format or model\n\
-            8 input or output failed · 130 interrupted")]
+            8 input or output failed · 130 interrupted"
+)]
 pub struct Cli {
     #[command(flatten)]
     pub global: Global,

@@ -172,9 +172,8 @@ impl Place {
                 return Err(self.other_space(&space.model, "the built-in model").replace_hint(hint));
             }
         };
-        same_space(space, embedder.space()).map_err(|why| {
-            self.other_space(&space.model, &embedder.space().model).also(&why)
-        })?;
+        same_space(space, embedder.space())
+            .map_err(|why| self.other_space(&space.model, &embedder.space().model).also(&why))?;
         Ok(embedder)
     }
 
@@ -298,7 +297,8 @@ fn onnxruntime_options(library: &str) -> rag::model::onnx::ort::Options {
     if named.is_none() {
         search.extend(std::env::current_exe().ok().and_then(|program| program.parent().map(Path::to_path_buf)));
         search.extend(system_folders());
-        let environments = [env::path("VIRTUAL_ENV"), env::path("CONDA_PREFIX"), env::path("HOME").map(|h| h.join(".local"))];
+        let environments =
+            [env::path("VIRTUAL_ENV"), env::path("CONDA_PREFIX"), env::path("HOME").map(|h| h.join(".local"))];
         for root in environments.into_iter().flatten().chain(["/usr/local".into(), "/usr".into()]) {
             search.extend(python_folders(&root));
         }

@@ -67,7 +67,12 @@ pub const SETTINGS: &[Setting] = &[
     own("ingest.jobs", Shape::Number(0, 1024), Some("0"), "worker processes; 0: one a core"),
     shared("retrieve.k", Shape::Number(1, 1000), Some("10"), "results of a query"),
     shared("retrieve.mode", Shape::Choice(&["hybrid", "lexical", "dense"]), Some("hybrid"), "which legs search"),
-    shared("retrieve.fusion", Shape::Choice(&["blend", "rrf", "weighted", "dbsf"]), Some("blend"), "how legs become one"),
+    shared(
+        "retrieve.fusion",
+        Shape::Choice(&["blend", "rrf", "weighted", "dbsf"]),
+        Some("blend"),
+        "how legs become one",
+    ),
     shared("retrieve.alpha", Shape::Share, None, "weight of the dense leg"),
     shared("retrieve.min_score", Shape::Share, None, "least relevance of a result"),
     shared("retrieve.per_source", Shape::Number(1, 1000), None, "most results of one source"),
@@ -363,10 +368,16 @@ mod tests {
         for (text, want) in [
             ("[llm]\nurl = \"http://x/v1\"\n", Ok(())),
             ("[ingest]\ninclude = [\"*.md\"]\nmax_file_size = \"1MiB\"\n", Ok(())),
-            ("[ingest]\nchunk_tokens = 9999\n", Err("`FILE`: ingest.chunk_tokens: `9999` is not a number from 32 to 254")),
+            (
+                "[ingest]\nchunk_tokens = 9999\n",
+                Err("`FILE`: ingest.chunk_tokens: `9999` is not a number from 32 to 254"),
+            ),
             ("[llm]\nulr = \"x\"\n", Err("`FILE`: unknown setting `llm.ulr`")),
             ("k = 1\n", Err("`FILE`: unknown setting `k`")),
-            ("[retrieve]\nmode = \"magic\"\n", Err("`FILE`: retrieve.mode: `magic` is not one of hybrid, lexical, dense")),
+            (
+                "[retrieve]\nmode = \"magic\"\n",
+                Err("`FILE`: retrieve.mode: `magic` is not one of hybrid, lexical, dense"),
+            ),
             ("[retrieve]\nk = [\"1\"]\n", Err("`FILE`: retrieve.k: one value is wanted, not a list")),
         ] {
             assert_eq!(load(text, false).map(drop), want.map_err(str::to_string), "{text}");

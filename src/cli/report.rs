@@ -112,10 +112,18 @@ impl From<retrieve::Error> for Failure {
 fn index_hint(error: &index::Error) -> Option<String> {
     let hint = match error.kind() {
         Kind::NotFound => "run `rag ingest PATH` first, or name the index with `--index DIR`",
-        Kind::Locked => "wait for it to end (`--wait 60s`); a lock whose process has died is free and needs no clean-up",
-        Kind::Corrupt => "`rag verify` names every damaged file; move the index folder away and run `rag ingest` again: the sources are not touched",
-        Kind::Incompatible => "query it with the program and model that made it, or ingest the sources into a new index with `--index DIR`",
-        Kind::Io => "nothing was lost: what was committed before is still there; free space or mend permissions, then run the command again",
+        Kind::Locked => {
+            "wait for it to end (`--wait 60s`); a lock whose process has died is free and needs no clean-up"
+        }
+        Kind::Corrupt => {
+            "`rag verify` names every damaged file; move the index folder away and run `rag ingest` again: the sources are not touched"
+        }
+        Kind::Incompatible => {
+            "query it with the program and model that made it, or ingest the sources into a new index with `--index DIR`"
+        }
+        Kind::Io => {
+            "nothing was lost: what was committed before is still there; free space or mend permissions, then run the command again"
+        }
         Kind::Usage | Kind::Model | Kind::Cancelled | Kind::Bug => return None,
     };
     Some(hint.into())
@@ -123,7 +131,9 @@ fn index_hint(error: &index::Error) -> Option<String> {
 
 fn model_hint(error: &model::Error) -> Option<String> {
     let hint = match error {
-        model::Error::Unreachable { .. } => "is the server running, and the URL right? `rag ask --extractive` answers without a model",
+        model::Error::Unreachable { .. } => {
+            "is the server running, and the URL right? `rag ask --extractive` answers without a model"
+        }
         model::Error::Unauthorized { .. } => {
             "set the key in RAG_LLM_API_KEY (or RAG_EMBED_API_KEY), or name a file with `llm.key_file` in your config"
         }
@@ -150,7 +160,9 @@ fn ingest_hint(error: &ingest::Error) -> Option<String> {
 
 fn retrieve_hint(error: &retrieve::Error) -> Option<String> {
     let hint = match error {
-        retrieve::Error::Filter { .. } => "for example: type:pdf path:guides/** mtime>=2026-01-01 title:\"release notes\"",
+        retrieve::Error::Filter { .. } => {
+            "for example: type:pdf path:guides/** mtime>=2026-01-01 title:\"release notes\""
+        }
         retrieve::Error::UnknownField { .. } => "tags are written tag.KEY=VALUE, front matter meta.KEY=VALUE",
         retrieve::Error::NoChunk { .. } => "ids change when a document changes; `rag query` prints the ones of now",
         _ => return None,
@@ -175,9 +187,8 @@ fn say(kind: Kind, message: &str, hint: Option<&str>, code: u8, json: bool) {
         let error = wire::ErrorResult::new(kind, message.to_string(), hint.map(str::to_string), code);
         serde_json::to_writer(&mut err, &error).map_err(io::Error::from).and_then(|()| writeln!(err))
     } else {
-        let line = |err: &mut io::StderrLock<'_>, word: &str, text: &str| {
-            writeln!(err, "{word}: {}", sanitize::line(text))
-        };
+        let line =
+            |err: &mut io::StderrLock<'_>, word: &str, text: &str| writeln!(err, "{word}: {}", sanitize::line(text));
         line(&mut err, "error", message).and_then(|()| hint.map_or(Ok(()), |hint| line(&mut err, "hint", hint)))
     };
 }

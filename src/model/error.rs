@@ -20,8 +20,12 @@ pub enum Error {
     TimedOut { url: String, seconds: u64, what: &'static str },
     #[error("`{url}` ended the answer early")]
     CutOff { url: String },
-    #[error("the prompt has {found} tokens, `{url}` reads {limit}")]
-    TooLong { url: String, found: u64, limit: u64 },
+    /// `found` is the server's count or our estimate; not every server says its limit.
+    #[error("the prompt has {found} tokens, `{url}` reads {}", limit.map_or("fewer".to_owned(), |n| n.to_string()))]
+    TooLong { url: String, found: u64, limit: Option<u64> },
+    /// `index` counts the texts of the call from 0.
+    #[error("`{url}` did not embed text {index}: {message}")]
+    TextRefused { url: String, index: usize, message: String },
     #[error("a text of {found} tokens is longer than the {limit} that `{model}` reads")]
     TextTooLong { model: String, found: usize, limit: usize },
     #[error("no ONNX Runtime at `{path}`: {why}")]
@@ -53,6 +57,7 @@ impl Error {
             | Self::TimedOut { .. }
             | Self::CutOff { .. }
             | Self::TooLong { .. }
+            | Self::TextRefused { .. }
             | Self::TextTooLong { .. }
             | Self::NoRuntime { .. }
             | Self::NotBuiltIn { .. }

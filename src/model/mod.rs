@@ -6,10 +6,13 @@
 pub mod cache;
 pub mod error;
 pub mod fake;
+pub mod http;
 #[cfg(feature = "onnx")]
 pub mod onnx;
+pub mod openai;
 pub mod registry;
 pub mod space;
+pub mod sse;
 pub mod wordpiece;
 
 pub use error::{Error, Result};

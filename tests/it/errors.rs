@@ -68,13 +68,15 @@ fn an_empty_folder_is_no_error() {
 fn one_bad_file_costs_one_line_and_exit_3() {
     let house = House::new();
     house.write("docs/good.md", "# Good\n\nThe good document speaks of badgers.\n");
-    house.write("docs/broken.pdf", b"%PDF-1.7\n1 0 obj\n<< /Type /Catalog /Pages 99 0 R >>\nendobj\ntrailer << /Root 1 0 R >>\n");
+    house.write(
+        "docs/broken.pdf",
+        b"%PDF-1.7\n1 0 obj\n<< /Type /Catalog /Pages 99 0 R >>\nendobj\ntrailer << /Root 1 0 R >>\n",
+    );
     house.write("docs/garbage.pdf", [b"%PDF-1.4\n".as_slice(), &[0x9d; 4000]].concat());
     house.write("docs/empty.md", "");
     let ran = house.rag(["ingest", "docs", "--json"]).exits(3);
     let report = ran.json("rag.ingest/1");
-    let failed: Vec<&str> =
-        report["failed"].as_array().unwrap().iter().map(|o| o["path"].as_str().unwrap()).collect();
+    let failed: Vec<&str> = report["failed"].as_array().unwrap().iter().map(|o| o["path"].as_str().unwrap()).collect();
     assert!(failed.contains(&"docs/garbage.pdf"), "{report:#}");
     for outcome in report["failed"].as_array().unwrap() {
         assert!(!outcome["problems"][0]["reason"].as_str().unwrap().is_empty());
@@ -117,7 +119,8 @@ fn an_unreadable_file_is_named() {
 #[test]
 fn an_index_of_another_model_is_refused() {
     let house = House::with_index();
-    let space = fs::read_dir(house.path(".rag/vectors")).unwrap().map(|entry| entry.unwrap().path()).find(|p| p.is_dir());
+    let space =
+        fs::read_dir(house.path(".rag/vectors")).unwrap().map(|entry| entry.unwrap().path()).find(|p| p.is_dir());
     let file = space.unwrap().join("space.toml");
     let text = fs::read_to_string(&file).unwrap();
     fs::write(&file, text.replace("all-MiniLM-L6-v2", "some-other-model")).unwrap();
@@ -163,9 +166,13 @@ fn two_writers_do_not_meet() {
     use std::{process::Stdio, time::Duration};
     let house = House::new();
     for number in 0..400 {
-        house.write(&format!("docs/{number}.md"), format!("# Note {number}\n\n{}\n", "The tide table of the harbour. ".repeat(60)));
+        house.write(
+            &format!("docs/{number}.md"),
+            format!("# Note {number}\n\n{}\n", "The tide table of the harbour. ".repeat(60)),
+        );
     }
-    let mut first = house.command().args(["ingest", "docs"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut first =
+        house.command().args(["ingest", "docs"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let lock = house.path(".rag/lock");
     let mut busy = None;
     for _ in 0..500 {
@@ -195,12 +202,16 @@ fn a_full_disk_loses_nothing() {
     let house = House::with_index();
     let before = house.rag(["query", "how are refunds handled", "--format", "paths"]).ok().stdout;
     for number in 0..40 {
-        house.write(&format!("sample-docs/{number}.md"), format!("# Note {number}\n\n{}\n", format!("Ballast {number} water. ").repeat(2000)));
+        house.write(
+            &format!("sample-docs/{number}.md"),
+            format!("# Note {number}\n\n{}\n", format!("Ballast {number} water. ").repeat(2000)),
+        );
     }
     let rag = env!("CARGO_BIN_EXE_rag");
     let script = format!("ulimit -f 64; trap '' XFSZ; exec {rag} ingest sample-docs");
     let mut command = std::process::Command::new("bash");
-    let output = command.arg("-c").arg(script).current_dir(house.path("")).env("HOME", house.path("")).output().unwrap();
+    let output =
+        command.arg("-c").arg(script).current_dir(house.path("")).env("HOME", house.path("")).output().unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(8), "{stderr}");
     assert!(stderr.contains("nothing was lost"), "{stderr}");

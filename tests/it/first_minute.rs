@@ -40,7 +40,12 @@ fn every_sample_question_finds_its_passage() {
                 && question.page.is_none_or(|page| result["page"] == page)
         };
         let rank = results.iter().position(right);
-        assert!(rank.is_some(), "`{}`: `{}` is not in the first three: {results:#?}", question.question, question.phrase);
+        assert!(
+            rank.is_some(),
+            "`{}`: `{}` is not in the first three: {results:#?}",
+            question.question,
+            question.phrase
+        );
         first += usize::from(rank == Some(0));
     }
     assert!(first * 100 >= all.len() * 85, "{first} of {} come first", all.len());
@@ -90,7 +95,8 @@ fn every_quote_stands_in_the_stored_text() {
 #[test]
 fn what_is_not_in_the_documents_is_not_answered() {
     let house = House::with_index();
-    for question in ["Who won the chess championship of 1972?", "xqzvw plorf gnurbl", "How do I bake sourdough bread?"] {
+    for question in ["Who won the chess championship of 1972?", "xqzvw plorf gnurbl", "How do I bake sourdough bread?"]
+    {
         let answer = house.rag(["ask", question, "--json"]).exits(1).json("rag.answer/1");
         assert_eq!(answer["status"], "no_answer", "{question}: {answer:#}");
         let found = house.rag(["query", question, "--json"]).exits(1).json("rag.query/1");

@@ -70,9 +70,18 @@ fn killed_fifty_times_at_random() {
 fn ctrl_c_commits_what_is_whole_and_leaves_at_130() {
     let house = House::new();
     for number in 0..300 {
-        house.write(&format!("docs/{number}.md"), format!("# Note {number}\n\n{}\n", "The tide turns at noon. ".repeat(80)));
+        house.write(
+            &format!("docs/{number}.md"),
+            format!("# Note {number}\n\n{}\n", "The tide turns at noon. ".repeat(80)),
+        );
     }
-    let child = house.command().args(["ingest", "docs", "--json"]).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let child = house
+        .command()
+        .args(["ingest", "docs", "--json"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
     std::thread::sleep(Duration::from_millis(1500));
     let pid = child.id().to_string();
     assert!(std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap().success());

@@ -23,11 +23,19 @@ fn list_and_filters() {
     let listed = |filter: &str| -> Vec<String> {
         let ran = house.rag(["list", "--json", "--filter", filter]);
         let listed = ran.json("rag.list/1");
-        listed["documents"].as_array().unwrap().iter().map(|d| d["path"].as_str().unwrap().replace("sample-docs/", "")).collect()
+        listed["documents"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|d| d["path"].as_str().unwrap().replace("sample-docs/", ""))
+            .collect()
     };
     assert_eq!(listed("type:pdf"), ["safety-sheet.pdf"]);
     assert_eq!(listed("lang:de"), ["lieferbedingungen.txt"]);
-    assert_eq!(listed("path:sample-docs/*.md and not title:handbook"), ["CHANGELOG.md", "minutes-2026-04.md", "otter-manual.md"]);
+    assert_eq!(
+        listed("path:sample-docs/*.md and not title:handbook"),
+        ["CHANGELOG.md", "minutes-2026-04.md", "otter-manual.md"]
+    );
     assert_eq!(listed("author:\"Ines Varga\""), ["handbook.md"]);
     assert_eq!(listed("meta.team=product"), ["minutes-2026-04.md"]);
     assert_eq!(listed("pages>=2"), ["safety-sheet.pdf"]);
@@ -74,7 +82,8 @@ fn lines_point_at_the_source() {
     let lines: Vec<&str> = source.lines().collect();
     let shown = house.rag(["show", "sample-docs/handbook.md", "--json"]).ok().json("rag.show/1");
     for chunk in shown["chunks"].as_array().unwrap() {
-        let (first, last) = (chunk["lines"][0].as_u64().unwrap() as usize, chunk["lines"][1].as_u64().unwrap() as usize);
+        let (first, last) =
+            (chunk["lines"][0].as_u64().unwrap() as usize, chunk["lines"][1].as_u64().unwrap() as usize);
         let text = chunk["text"].as_str().unwrap();
         let cut = lines[first - 1..last].join("\n");
         assert!(cut.contains(text.trim_end()), "lines {first}-{last} hold\n{cut}\nnot\n{text}");
@@ -109,7 +118,11 @@ fn config_says_where_values_come_from() {
     house.write("config.toml", "[llm]\nurl = \"http://127.0.0.1:9/v1\"\n");
     house.write(".rag/rag.toml", "[retrieve]\nk = 3\n");
     let path = house.path("config.toml");
-    let variables = [("RAG_CONFIG", path.to_str().unwrap()), ("RAG_LLM_MODEL", "tiny"), ("RAG_LLM_API_KEY", "sk-canary-1234567890")];
+    let variables = [
+        ("RAG_CONFIG", path.to_str().unwrap()),
+        ("RAG_LLM_MODEL", "tiny"),
+        ("RAG_LLM_API_KEY", "sk-canary-1234567890"),
+    ];
     let ran = house.rag_env(["config", "--json"], &variables).ok();
     assert!(!ran.stdout.contains("canary"), "a key is never shown");
     let config = ran.json("rag.config/1");

@@ -10,9 +10,10 @@ use crate::house::House;
 #[test]
 fn a_closed_pipe_is_no_error() {
     let house = House::with_index();
-    for arguments in [vec!["query", "pump", "-k", "100"], vec!["query", "pump", "--format", "jsonl", "-k", "100"], vec!["list"]] {
-        let mut child =
-            house.command().args(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    for arguments in
+        [vec!["query", "pump", "-k", "100"], vec!["query", "pump", "--format", "jsonl", "-k", "100"], vec!["list"]]
+    {
+        let mut child = house.command().args(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         assert!(!line.is_empty());
@@ -112,7 +113,9 @@ fn syntax_is_read_only_when_asked() {
         let ran = house.rag(["query", text]);
         assert!(matches!(ran.code, 0 | 1), "{text}: {}", ran.stderr);
     }
-    let found = house.rag(["query", "\"residual-current device\"", "--syntax", "--json", "--mode", "lexical"]).json("rag.query/1");
+    let found = house
+        .rag(["query", "\"residual-current device\"", "--syntax", "--json", "--mode", "lexical"])
+        .json("rag.query/1");
     assert!(!found["results"].as_array().unwrap().is_empty());
     house.rag(["query", "title:(", "--syntax"]).exits(2);
 }

@@ -140,9 +140,11 @@ fn an_index_can_be_moved_and_asked_from_anywhere() {
     let house = House::with_index();
     fs::rename(house.path(".rag"), house.path("shipped")).unwrap();
     fs::remove_dir_all(house.path("sample-docs")).unwrap();
-    let found = house.rag(["query", "how are refunds handled", "--index", "shipped", "--json"]).ok().json("rag.query/1");
+    let found =
+        house.rag(["query", "how are refunds handled", "--index", "shipped", "--json"]).ok().json("rag.query/1");
     assert_eq!(found["results"][0]["path"], "sample-docs/faq.html");
-    let found = house.rag_env(["query", "how are refunds handled", "--format", "paths"], &[("RAG_INDEX", "shipped")]).ok();
+    let found =
+        house.rag_env(["query", "how are refunds handled", "--format", "paths"], &[("RAG_INDEX", "shipped")]).ok();
     assert_eq!(found.stdout.lines().next(), Some("sample-docs/faq.html"));
 }
 
@@ -150,7 +152,8 @@ fn an_index_can_be_moved_and_asked_from_anywhere() {
 fn the_nearest_index_upward_is_used() {
     let house = House::with_index();
     let mut command = house.command();
-    let output = command.current_dir(house.path("sample-docs")).args(["query", "refunds", "--format", "paths"]).output();
+    let output =
+        command.current_dir(house.path("sample-docs")).args(["query", "refunds", "--format", "paths"]).output();
     assert!(String::from_utf8(output.unwrap().stdout).unwrap().contains("sample-docs/faq.html"));
 }
 

@@ -127,7 +127,8 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
         }
     }
     let cancel = Cancel::default();
-    signals::watch(&cancel).map_err(|error| Failure::new(rag::types::Kind::Io, format!("cannot watch signals: {error}")))?;
+    signals::watch(&cancel)
+        .map_err(|error| Failure::new(rag::types::Kind::Io, format!("cannot watch signals: {error}")))?;
     let workshop = place.workshop(config, &args.embed, args.dry_run, screen, &cancel)?;
     let embedder = workshop.embedder.as_deref();
     let mut writer = workshop.index.writer(&place.writer_options(args.wait))?;

@@ -105,8 +105,7 @@ fn report(context: &Context, found: &Found, missing: Vec<String>, dry: bool, gen
     let removed: Vec<String> = found.values().cloned().collect();
     let code = if removed.is_empty() || !missing.is_empty() { exit::NO } else { exit::OK };
     if context.screen.json {
-        let result =
-            wire::RemoveResult { schema: "rag.rm/1", removed, not_found: missing, dry_run: dry, generation };
+        let result = wire::RemoveResult { schema: "rag.rm/1", removed, not_found: missing, dry_run: dry, generation };
         context.screen.print_json(&result)?;
         return Ok(code);
     }

@@ -21,7 +21,8 @@ pub fn text(screen: &Screen, places: &Places, answer: &Answer, streamed: bool) -
         out.push_str(sanitize::text(answer.text.trim()).as_ref());
         out.push('\n');
     }
-    let unsupported: Vec<_> = answer.sentences.iter().filter(|sentence| sentence.state == Support::Unsupported).collect();
+    let unsupported: Vec<_> =
+        answer.sentences.iter().filter(|sentence| sentence.state == Support::Unsupported).collect();
     if !unsupported.is_empty() {
         out.push('\n');
         out.push_str(&screen.paint(Style::Bad, "Not verified:"));

@@ -76,7 +76,10 @@ pub fn markdown(hits: &Hits) -> String {
         let place = location(&chunk.path, chunk.lines, chunk.pages);
         let heading = heading_path(chunk);
         let gap = if heading.is_empty() { "" } else { " — " };
-        push_line(&mut out, &format!("{}. **`{}`**{gap}{}\n", hit.rank, sanitize::line(&place), sanitize::line(&heading)));
+        push_line(
+            &mut out,
+            &format!("{}. **`{}`**{gap}{}\n", hit.rank, sanitize::line(&place), sanitize::line(&heading)),
+        );
         for line in sanitize::text(chunk.text.trim()).lines() {
             push_line(&mut out, format!("   > {line}").trim_end());
         }
