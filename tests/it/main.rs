@@ -1,7 +1,13 @@
 //! The program as a user runs it: one file a subject. Each test has a folder of its own; nothing here knows the library's
 //! inside.
 
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
 mod house;
+#[path = "../llama/mod.rs"]
+mod llama;
+#[path = "../llm_double/mod.rs"]
+mod llm_double;
 
 mod ask;
 mod errors;
