@@ -22,7 +22,13 @@ fn kernel_sets() -> impl Iterator<Item = &'static Kernels> {
 }
 
 /// What search means, in the plainest words: score everything, sort everything.
-fn naive(kernels: &Kernels, live: &BTreeMap<u64, Vec<f32>>, query: &[f32], k: usize, filter: Option<&[u64]>) -> Vec<(u64, f32)> {
+fn naive(
+    kernels: &Kernels,
+    live: &BTreeMap<u64, Vec<f32>>,
+    query: &[f32],
+    k: usize,
+    filter: Option<&[u64]>,
+) -> Vec<(u64, f32)> {
     let allowed = |id: &u64| filter.is_none_or(|ids| ids.contains(id));
     let mut hits: Vec<(u64, f32)> = live
         .iter()
@@ -90,7 +96,8 @@ prop_compose! {
 }
 
 fn filters() -> impl Strategy<Value = Option<Vec<u64>>> {
-    let some = |most: usize| prop::collection::btree_set(0u64..420, 0..=most).prop_map(|ids| Some(ids.into_iter().collect()));
+    let some =
+        |most: usize| prop::collection::btree_set(0u64..420, 0..=most).prop_map(|ids| Some(ids.into_iter().collect()));
     prop_oneof![Just(None), some(2), some(20), some(300), Just(Some((0..500).collect()))]
 }
 
