@@ -9,8 +9,12 @@ use crate::{
     types::{Lines, Pages, Span},
 };
 
-/// A document. Blocks are in order, do not overlap, and cover every character of `text` that is not white space, except
-/// what is meant to be left out (front matter). This is checked when a worker's answer is read.
+/// A document. Blocks are in order, do not overlap, are not empty, begin and end on character boundaries, and cover every
+/// character of `text` that is not white space, except what is meant to be left out (front matter). Order, bounds and
+/// boundaries are checked by [`check`](Document::check) when a worker's answer is read.
+///
+/// `text` has `\n` as its only line end, and no NUL, byte order mark, soft hyphen, bidi control, Unicode tag or needless
+/// zero-width character: those are taken out before blocks are made, and counted in `metadata["removed_characters"]`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Document {
     /// Format word, as in `SourceRecord::format`.
@@ -20,7 +24,8 @@ pub struct Document {
     /// Where it is text already: the source, decoded. Else what the extractor made of it.
     pub text: String,
     pub blocks: Vec<Block>,
-    /// `text` is the decoded source, so a line of it is a line of the source; else lines come from blocks, if at all.
+    /// `text` is the decoded source, so a line of it is a line of the source, and blocks have no `lines`; else lines come
+    /// from blocks, if at all. JSON and JSONL are written anew as `key: value` lines, so theirs come from blocks.
     pub text_is_source: bool,
     pub pages: Option<u32>,
     pub encoding: Option<String>,
@@ -52,14 +57,20 @@ pub enum BlockKind {
     Paragraph,
     List,
     Quote,
-    /// `header`: the rows (with the rule under them, in Markdown) that every piece of the table repeats.
+    /// Rows of cells; a row is never cut while it fits. A long table (CSV) is several blocks with one `header`.
     Table {
+        /// The rows (with the rule under them, in Markdown) that every piece of the table repeats. It stands at the start
+        /// of this block, or, in the later blocks of a long table, before the block; empty if the table has none. May be
+        /// longer than a chunk can be (thousands of columns): then it cannot be repeated.
         header: Span,
+        /// Where the rows stand, header left out: in order, inside this block. Empty: each line is a row.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        rows: Vec<Span>,
     },
     /// A fence in prose, kept whole up to the limit.
     Fence,
     /// Program text: cut at items, blank lines and indentation.
     Code,
-    /// One record a line: JSONL, logs.
+    /// A record of its own, of one line or several: an object of JSONL, a line of a log. Neighbours may share a chunk.
     Record,
 }
