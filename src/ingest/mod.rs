@@ -2,6 +2,7 @@
 //!
 //! Useful for: walking, detecting, extracting, chunking, embedding and committing. Not for: searching, or printing.
 
+pub mod detect;
 pub mod document;
 mod error;
 pub mod extract;
