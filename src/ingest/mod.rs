@@ -5,7 +5,13 @@
 pub mod document;
 mod error;
 pub mod extract;
+mod file;
+mod patterns;
+mod plan;
 mod report;
+mod roots;
+mod rules;
+mod walk;
 
 pub use error::{Error, Result};
 pub use report::{Event, Observer, Outcome, Report};
