@@ -2,10 +2,12 @@
 //!
 //! Useful for: walking, detecting, extracting, chunking, embedding and committing. Not for: searching, or printing.
 
+mod chunk;
 pub mod document;
 mod error;
 pub mod extract;
 mod file;
+mod language;
 mod patterns;
 mod plan;
 mod report;
