@@ -1,6 +1,8 @@
 //! Our tokenizer against the `tokenizers` crate: the same ids and the same byte ranges, on hard cases, on every
 //! character, on arbitrary strings, and on real documents of many languages.
 
+#![allow(clippy::print_stdout, reason = "tests say what they leave out")]
+
 use std::{
     io::{BufRead, BufReader},
     path::PathBuf,

@@ -399,7 +399,7 @@ mod tests {
         for length in [101, 1000, 70_000] {
             let word = "ä".repeat(length);
             assert_eq!(word_piece.encode(&word), [UNKNOWN], "{length}");
-            assert_eq!(word_piece.offsets(&word), [0..2 * length]);
+            assert_eq!(word_piece.offsets(&word), vec![0..2 * length; 1]);
         }
     }
 
