@@ -3,10 +3,18 @@
 //! Useful for: walking, detecting, extracting, chunking, embedding and committing. Not for: searching, or printing.
 
 pub mod detect;
+mod chunk;
 pub mod document;
 mod error;
 pub mod extract;
+mod file;
+mod language;
+mod patterns;
+mod plan;
 mod report;
+mod roots;
+mod rules;
+mod walk;
 
 pub use error::{Error, Result};
 pub use report::{Event, Observer, Outcome, Report};
