@@ -6,6 +6,7 @@
 
 mod error;
 mod filter;
+mod mmap;
 mod record;
 mod snapshot;
 pub mod vector;
