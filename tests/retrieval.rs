@@ -341,3 +341,24 @@ fn large_collections_reach_their_goals() {
     ];
     check(&eval, &embedder(), &goals.map(|(name, lang, ndcg)| Goal { name, lang, step: 1, ndcg }));
 }
+
+#[test]
+fn warm_temporary() {
+    let Some(eval) = collections() else { return };
+    let embedder = embedder();
+    for name in std::env::var("WARM").unwrap_or_default().split(',').filter(|n| !n.is_empty()) {
+        let begun = std::time::Instant::now();
+        let collection = Collection::read(&eval, Box::leak(name.to_owned().into_boxed_str()), "en", 1);
+        let mut texts = Vec::new();
+        for doc in &collection.docs {
+            let body = if doc.text.trim().is_empty() { &doc.title } else { &doc.text };
+            for range in parts(body, &doc.title) {
+                texts.push(embedded(&doc.title, &body[range]));
+            }
+        }
+        let n = texts.len();
+        println!("{name} {} docs {n} chunks cut in {:?}", collection.docs.len(), begun.elapsed());
+        embed(&embedder, &texts);
+        println!("{name} {:?}", begun.elapsed());
+    }
+}

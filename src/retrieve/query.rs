@@ -318,3 +318,6 @@ fn show(
 fn millis(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e3
 }
+
+#[cfg(test)]
+mod tests;

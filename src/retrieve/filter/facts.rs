@@ -125,7 +125,7 @@ pub(super) fn check(fact: &Fact, compare: Compare, value: String) -> Result<Stri
     }
 }
 
-/// Bytes of `4096`, `64kB` (1000), `64KiB` or `64K` (1024), with one dot allowed: `1.5MiB`.
+/// Bytes of `4096`, `64kB` or `64k` (thousands), `64KiB` (1,024s), with one dot allowed: `1.5MiB`.
 fn size_bytes(text: &str) -> Option<u64> {
     if let Ok(bytes) = text.parse::<u64>() {
         return text.bytes().all(|b| b.is_ascii_digit()).then_some(bytes);
@@ -137,12 +137,12 @@ fn size_bytes(text: &str) -> Option<u64> {
     }
     let factor: u64 = match unit.to_ascii_lowercase().as_str() {
         "b" => 1,
-        "kb" => 1_000,
-        "mb" => 1_000_000,
-        "gb" => 1_000_000_000,
-        "k" | "kib" => 1 << 10,
-        "m" | "mib" => 1 << 20,
-        "g" | "gib" => 1 << 30,
+        "k" | "kb" => 1_000,
+        "m" | "mb" => 1_000_000,
+        "g" | "gb" => 1_000_000_000,
+        "kib" => 1 << 10,
+        "mib" => 1 << 20,
+        "gib" => 1 << 30,
         _ => return None,
     };
     let bytes = number.parse::<f64>().ok()? * factor as f64;
@@ -150,7 +150,7 @@ fn size_bytes(text: &str) -> Option<u64> {
     (bytes <= 9_007_199_254_740_992.0).then_some(bytes.round() as u64)
 }
 
-/// `YYYY-MM-DD`, alone or followed by `T` or a space and a time `HH:MM[:SS[.fraction]]` with `Z`, `±HH:MM` or nothing.
+/// A date of RFC 3339, alone (`2026-01-31`) or with `T` and a time of day (`12:00:00`, a fraction, `Z`, `±HH:MM` or no zone).
 fn is_date(text: &str) -> bool {
     let Some((date, time)) = text.split_at_checked(10) else { return false };
     let mut parts = date.split('-');
@@ -172,7 +172,7 @@ fn is_date(text: &str) -> bool {
     if time.is_empty() {
         return true;
     }
-    let Some(time) = time.strip_prefix(['T', 't', ' ']) else { return false };
+    let Some(time) = time.strip_prefix(['T', 't']) else { return false };
     let (clock, zone) = match time.find(['Z', 'z', '+', '-']) {
         Some(at) => time.split_at(at),
         None => (time, ""),
@@ -185,10 +185,10 @@ fn is_date(text: &str) -> bool {
     };
     let mut clock = clock.splitn(3, ':');
     let minutes_are_right = in_range(clock.next(), 2, 0..=23) && in_range(clock.next(), 2, 0..=59);
-    let seconds_are_right = clock.next().is_none_or(|seconds| {
+    let seconds_are_right = clock.next().is_some_and(|seconds| {
         let (whole, fraction) = seconds.split_once('.').unwrap_or((seconds, "0"));
         let is_fraction = (1..=9).contains(&fraction.len()) && fraction.bytes().all(|b| b.is_ascii_digit());
-        in_range(Some(whole), 2, 0..=60) && is_fraction
+        in_range(Some(whole), 2, 0..=59) && is_fraction
     });
     zone_is_right && minutes_are_right && seconds_are_right
 }
@@ -215,7 +215,7 @@ mod tests {
             ("64kB", Some(64_000)),
             ("64KiB", Some(65_536)),
             ("1.5MiB", Some(1_572_864)),
-            ("2g", Some(2 << 30)),
+            ("2g", Some(2_000_000_000)),
             ("", None),
             ("+5", None),
             ("-5", None),
@@ -236,9 +236,9 @@ mod tests {
         for date in [
             "2026-01-01",
             "2024-02-29",
-            "2026-01-31T12:00Z",
+            "2026-01-31T12:00:00",
             "2026-01-31T12:00:59.123+02:00",
-            "2026-01-31 23:59:60z",
+            "2026-01-31t23:59:59z",
             "0000-12-31",
         ] {
             assert!(is_date(date), "{date}");
@@ -255,6 +255,8 @@ mod tests {
             "2026-01-01T",
             "2026-01-01T25:00Z",
             "2026-01-01T12Z",
+            "2026-01-01T12:00Z",
+            "2026-01-01 12:00:00Z",
             "2026-01-01T12:00:00.Z",
             "2026-01-01T12:00+2",
             "2026-01-01x",
