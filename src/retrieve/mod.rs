@@ -4,10 +4,25 @@
 
 mod answer;
 mod error;
+pub mod filter;
+mod fuse;
+mod highlight;
 mod hits;
+mod mmr;
+mod neighbours;
+mod plan;
+mod query;
+mod relevance;
+mod search;
+mod select;
+mod snippet;
 
 pub use answer::{
     Answer, AnswerStatus, Ask, AskEvent, AskTimings, Citation, Sentence, Source, Support, Unsupported, ask,
 };
 pub use error::{Error, Result};
-pub use hits::{Explain, Fusion, Hit, Hits, Mode, Query, Strength, Timings, query};
+pub use hits::{Explain, Fusion, Hit, Hits, Mode, Query, Strength, Timings};
+pub use plan::{MAX_CONTEXT, MAX_K, MAX_QUERY_BYTES};
+pub use query::query;
+pub use relevance::{FOUND, WEAK};
+pub use snippet::SNIPPET_CHARS;
