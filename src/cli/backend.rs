@@ -130,7 +130,8 @@ impl Place {
     ) -> Result<Option<Box<dyn Embedder>>, Failure> {
         match snapshot.space() {
             Some(space) if mode != Mode::Lexical => {
-                let wanted = Wanted { many: false, ..Wanted::new(config, &EmbedArgs::default()) };
+                let flags = EmbedArgs::default();
+                let wanted = Wanted { many: false, ..Wanted::new(config, &flags) };
                 self.embedder_for(space, &wanted, &Cancel::default(), false).map(Some)
             }
             Some(_) | None => Ok(None),

@@ -66,6 +66,11 @@ impl Index {
         create::create(dir, settings)
     }
 
+    /// Whether there is an index in a folder, sound or not.
+    pub fn is_at(dir: &Path) -> bool {
+        dir.join(layout::FORMAT_FILE).is_file()
+    }
+
     /// Opens an index folder. Errors: `NotFound` (also where a creation was cut off), `NotAnIndex`, `Format`, `Corrupt`,
     /// `Io`.
     pub fn open(dir: &Path) -> Result<Self> {

@@ -217,14 +217,20 @@ impl Part {
     }
 }
 
-/// The chunks whose source meets the rule. O(sources + chunks).
-pub(super) fn allowed(searcher: &Searcher, rule: &Rule) -> tantivy::Result<Allowed> {
-    let mut parents = HashSet::new();
+/// The ids of the sources that meet the rule. O(sources).
+pub(super) fn sources(searcher: &Searcher, rule: &Rule) -> tantivy::Result<HashSet<u64>> {
+    let mut found = HashSet::new();
     for reader in searcher.segment_readers() {
         let sources = Sources::of(reader)?;
         let meets = sources.meet(&rule.0)?;
-        parents.extend(sources.ids.iter().zip(meets).filter(|(_, meets)| *meets).map(|(id, _)| *id));
+        found.extend(sources.ids.iter().zip(meets).filter(|(_, meets)| *meets).map(|(id, _)| *id));
     }
+    Ok(found)
+}
+
+/// The chunks whose source meets the rule. O(sources + chunks).
+pub(super) fn allowed(searcher: &Searcher, rule: &Rule) -> tantivy::Result<Allowed> {
+    let parents = sources(searcher, rule)?;
     let mut documents = BTreeMap::new();
     let mut ids = Vec::new();
     for (segment, reader) in (0..).zip(searcher.segment_readers()) {

@@ -312,6 +312,15 @@ impl Snapshot {
         Ok(sources)
     }
 
+    /// The sources that a filter allows, sorted as in [`sources`](Self::sources).
+    pub fn sources_where(&self, filter: &Filter, collection: Option<&str>) -> Result<Vec<SourceRecord>> {
+        let rule = select::Rule::new(Some(filter), collection)?;
+        let allowed = guard(&self.0.dir, || select::sources(&self.0.searcher, &rule))?;
+        let mut sources = self.sources(collection)?;
+        sources.retain(|source| allowed.contains(&source.id.0));
+        Ok(sources)
+    }
+
     pub fn source(&self, id: SourceId) -> Result<Option<SourceRecord>> {
         let Inner { dir, searcher, .. } = &*self.0;
         guard(dir, || match search::find(searcher, FIELDS.source, &[id.0])?[..] {

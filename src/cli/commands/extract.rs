@@ -8,7 +8,7 @@ use crate::cli::exit;
 pub const VERB: &str = "__extract";
 
 pub fn run() -> ExitCode {
-    match rag::ingest::extract::worker::serve(std::io::stdin().lock(), std::io::stdout().lock()) {
+    match rag::ingest::extract::worker::serve(std::io::stdin(), std::io::stdout()) {
         Ok(()) => ExitCode::from(exit::OK),
         // The parent has gone, or sent what no parent of ours sends.
         Err(_) => ExitCode::from(exit::IO),

@@ -25,7 +25,7 @@ pub struct Args {
 pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
     let snapshot = context.place.open()?.snapshot()?;
     let mut found: Vec<SourceRecord> = match &args.filter {
-        Some(filter) => snapshot.sources_where(&retrieve::parse_filter(filter)?, args.collection.as_deref())?,
+        Some(filter) => snapshot.sources_where(&retrieve::filter::parse(filter)?, args.collection.as_deref())?,
         None => snapshot.sources(args.collection.as_deref())?,
     };
     if args.problems {

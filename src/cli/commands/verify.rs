@@ -20,9 +20,9 @@ pub fn run(context: &Context, _args: Args) -> Result<u8, Failure> {
         schema: "rag.verify/1",
         index: context.place.dir.display().to_string(),
         generation,
-        sound: report.faults.is_empty(),
-        faults: report.faults,
-        orphans: report.orphans,
+        sound: report.is_sound(),
+        faults: report.faults.iter().map(ToString::to_string).collect(),
+        orphans: report.orphans.iter().map(|path| path.display().to_string()).collect(),
     };
     let code = if result.sound { exit::OK } else { exit::NO };
     if context.screen.json {
