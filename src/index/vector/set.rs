@@ -62,7 +62,7 @@ impl Set {
     ///
     /// A score that is not a number is left out. The result does not depend on how rows are spread over parts. O(live rows
     /// × dim); with a filter of few ids O(ids × (dim + log rows)). Memory: `k`, and a bit a row of the largest part if the
-    /// filter is not small. Panics if `query` has not `dim` values, unless the set is empty.
+    /// filter is neither small nor large. Panics if `query` has not `dim` values, unless the set is empty.
     pub fn search(&self, query: &[f32], k: usize, filter: Option<&[u64]>) -> Vec<(u64, f32)> {
         if self.is_empty() || k == 0 {
             return Vec::new();
