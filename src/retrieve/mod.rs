@@ -3,11 +3,24 @@
 //! Useful for: one query against one snapshot. Not for: changing an index, reading files, or printing.
 
 mod answer;
+mod ask;
+mod budget;
+mod cite;
+mod compose;
 mod error;
+mod extractive;
 mod hits;
+mod links;
+mod offer;
+mod passages;
+mod prompt;
+mod sentences;
+mod stream;
+mod tables;
+mod verify;
+mod words;
 
-pub use answer::{
-    Answer, AnswerStatus, Ask, AskEvent, AskTimings, Citation, Sentence, Source, Support, Unsupported, ask,
-};
+pub use answer::{Answer, AnswerStatus, Ask, AskEvent, AskTimings, Citation, Sentence, Source, Support, Unsupported};
+pub use ask::ask;
 pub use error::{Error, Result};
 pub use hits::{Explain, Fusion, Hit, Hits, Mode, Query, Strength, Timings, query};
