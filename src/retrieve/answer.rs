@@ -1,11 +1,10 @@
 //! A question and its answer, each sentence with its citations, each citation with what it is worth.
 
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 
-use super::{Hits, Query, Result};
+use super::{Hits, Query};
 use crate::{
-    index::Snapshot,
-    model::{Chat, Embedder, Usage},
+    model::Usage,
     types::{ChunkId, Lines, Pages, SourceId, Span},
 };
 
@@ -136,16 +135,4 @@ pub enum AskEvent<'a> {
     Retrieved(&'a Hits),
     /// Text of the answer as it comes, with markers that point nowhere already taken out; not yet checked.
     Text(&'a str),
-}
-
-/// Answers a question from the documents. With no `chat`: the sentences that answer, quoted. `on_event` may hang up.
-pub fn ask(
-    snapshot: &Snapshot,
-    embedder: Option<&dyn Embedder>,
-    chat: Option<&dyn Chat>,
-    ask: &Ask,
-    on_event: &mut dyn FnMut(AskEvent<'_>) -> ControlFlow<()>,
-) -> Result<Answer> {
-    let _ = (snapshot, embedder, chat, ask, on_event);
-    todo!()
 }

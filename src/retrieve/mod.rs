@@ -3,6 +3,10 @@
 //! Useful for: one query against one snapshot. Not for: changing an index, reading files, or printing.
 
 mod answer;
+mod ask;
+mod budget;
+mod cite;
+mod compose;
 mod error;
 pub mod filter;
 mod fuse;
@@ -16,10 +20,19 @@ mod relevance;
 mod search;
 mod select;
 mod snippet;
+mod extractive;
+mod links;
+mod offer;
+mod passages;
+mod prompt;
+mod sentences;
+mod stream;
+mod tables;
+mod verify;
+mod words;
 
-pub use answer::{
-    Answer, AnswerStatus, Ask, AskEvent, AskTimings, Citation, Sentence, Source, Support, Unsupported, ask,
-};
+pub use answer::{Answer, AnswerStatus, Ask, AskEvent, AskTimings, Citation, Sentence, Source, Support, Unsupported};
+pub use ask::ask;
 pub use error::{Error, Result};
 pub use hits::{Explain, Fusion, Hit, Hits, Mode, Query, Strength, Timings};
 pub use plan::{MAX_CONTEXT, MAX_K, MAX_QUERY_BYTES};

@@ -1,0 +1,373 @@
+//! An answer without a model: the sentences of the best chunks that answer the question, quoted.
+//!
+//! Useful for: every day, offline, at no cost; all it says is supported because it is quoted. Not for: putting two
+//! passages together, or answering where the documents use none of the question's words and no embedder is there.
+
+use std::{collections::HashSet, ops::Range};
+
+use super::{
+    Citation, Hit, Result, Sentence, Support,
+    passages::Passage,
+    sentences::{Kind, Unit},
+    tables,
+    verify::{has_figure, part, units_of},
+    words::{Tongue, Word, same_word},
+};
+use crate::model::Embedder;
+
+/// Chunks whose sentences are looked at.
+const MAX_CHUNKS: usize = 8;
+const MAX_SENTENCES: usize = 4;
+/// Sentences that are embedded: each costs about ten milliseconds.
+const MAX_EMBEDDED: usize = 16;
+/// A line that introduces a list is shown with the list up to this size.
+const MAX_GROUP_BYTES: usize = 800;
+/// A longer stretch without a full stop is cut to the words that matter.
+const MAX_WORDS: usize = 60;
+/// Weights of the parts of a sentence's score; without an embedder the rest is scaled up.
+const BY_WORDS: f32 = 0.55;
+const BY_RANK: f32 = 0.15;
+const BY_VECTOR: f32 = 0.3;
+const FIGURE_BONUS: f32 = 0.1;
+/// What a word of the heading is worth beside one of the sentence itself.
+const HEADING_WORD: f32 = 0.5;
+/// Sentences worth less than this share of the best are not shown.
+const NEAR_BEST: f32 = 0.6;
+/// Maximal marginal relevance: the share of relevance.
+const MMR: f32 = 0.7;
+/// A cosine from which a sentence may answer without sharing a word.
+const CLOSE: f32 = 0.5;
+
+/// Sentences that answer, and the passages they stand in: numbered in order of first use, then the others.
+pub(super) struct Extract {
+    pub text: String,
+    pub sentences: Vec<Sentence>,
+    pub passages: Vec<Passage>,
+}
+
+struct Candidate {
+    chunk: usize,
+    range: Range<usize>,
+    shown: String,
+    stems: HashSet<String>,
+    /// Shares of the question's words by idf: in the sentence, and with those of its heading.
+    own: f32,
+    overlap: f32,
+    rare: bool,
+    figure: bool,
+    cosine: Option<f32>,
+    score: f32,
+}
+
+/// Picks the sentences. `None` if none shares a telling word with the question or is close to it.
+pub(super) fn extract(hits: &[Hit], question: &str, embedder: Option<&dyn Embedder>) -> Result<Option<Extract>> {
+    let passages: Vec<Passage> = distinct(hits).into_iter().map(|hit| Passage::of_hit(0, hit)).collect();
+    let idf = Idf::of(hits, question);
+    let mut candidates: Vec<Candidate> = Vec::new();
+    for (chunk, passage) in passages.iter().enumerate() {
+        collect(chunk, passage, question, &idf, &mut candidates);
+    }
+    let wants_figure = asks_for_a_figure(question);
+    let lexical = |c: &Candidate| c.overlap * BY_WORDS + BY_RANK / (1.0 + c.chunk as f32 * 0.5);
+    candidates.sort_by(|a, b| lexical(b).total_cmp(&lexical(a)).then((a.chunk, a.range.start).cmp(&(b.chunk, b.range.start))));
+    if let Some(embedder) = embedder {
+        embed(&mut candidates, question, embedder)?;
+    }
+    for candidate in &mut candidates {
+        let scale = if candidate.cosine.is_none() && embedder.is_none() { 1.0 / (1.0 - BY_VECTOR) } else { 1.0 };
+        let bonus = if wants_figure && candidate.figure && candidate.own > 0.0 { FIGURE_BONUS } else { 0.0 };
+        candidate.score = scale * lexical(candidate) + candidate.cosine.unwrap_or(0.0).max(0.0) * BY_VECTOR + bonus;
+    }
+    candidates.retain(|c| c.rare || c.cosine.is_some_and(|cosine| cosine >= CLOSE));
+    let chosen = choose(candidates);
+    Ok((!chosen.is_empty()).then(|| write(chosen, passages)))
+}
+
+/// The best chunks without those that only repeat another one.
+fn distinct(hits: &[Hit]) -> Vec<&Hit> {
+    let mut texts: HashSet<String> = HashSet::new();
+    hits.iter()
+        .filter(|hit| texts.insert(hit.chunk.text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()))
+        .take(MAX_CHUNKS)
+        .collect()
+}
+
+/// The question's content words, and how rare each is among the chunks found.
+struct Idf {
+    /// By language of a chunk: words and weights.
+    by_lang: Vec<(String, Vec<(Word, f32)>)>,
+}
+
+impl Idf {
+    fn of(hits: &[Hit], question: &str) -> Self {
+        let mut by_lang: Vec<(String, Vec<(Word, f32)>)> = Vec::new();
+        let langs: HashSet<String> = hits.iter().map(|hit| lang_of(hit.chunk.lang.as_deref())).collect();
+        for lang in langs {
+            let mut tongue = Tongue::of(Some(&lang));
+            let mut words: Vec<Word> = Vec::new();
+            let all = tongue.words(question);
+            let content = all.iter().any(|word| !word.stop);
+            for word in all.into_iter().filter(|word| !word.stop || !content) {
+                if !words.iter().any(|known| known.stem == word.stem) {
+                    words.push(word);
+                }
+            }
+            let chunks: Vec<Vec<Word>> = hits
+                .iter()
+                .map(|hit| tongue.words(&format!("{}\n{}\n{}", hit.chunk.heading.join(" "), hit.chunk.context, hit.chunk.text)))
+                .collect();
+            let german = tongue.is_german();
+            let weigh = |word: &Word| {
+                let df = chunks.iter().filter(|chunk| chunk.iter().any(|own| same_word(own, word, german))).count();
+                (1.0 + (chunks.len() as f32 - df as f32 + 0.5) / (df as f32 + 0.5)).ln()
+            };
+            let weighted = words.into_iter().map(|word| {
+                let weight = weigh(&word);
+                (word, weight)
+            });
+            by_lang.push((lang, weighted.collect()));
+        }
+        Self { by_lang }
+    }
+
+    fn words(&self, lang: &str) -> &[(Word, f32)] {
+        self.by_lang.iter().find(|(own, _)| own == lang).map_or(&[], |(_, words)| words)
+    }
+}
+
+fn lang_of(lang: Option<&str>) -> String {
+    lang.unwrap_or("en").to_owned()
+}
+
+/// All sentences of a passage that could be shown.
+fn collect(chunk: usize, passage: &Passage, question: &str, idf: &Idf, candidates: &mut Vec<Candidate>) {
+    let lang = lang_of(passage.record().lang.as_deref());
+    let mut tongue = Tongue::of(Some(&lang));
+    let german = tongue.is_german();
+    let asked = idf.words(&lang);
+    let total: f32 = asked.iter().map(|(_, weight)| weight).sum();
+    let telling = asked.iter().map(|(_, weight)| *weight).fold(0.0, f32::max) / 2.0;
+    let text = &passage.text;
+    let units = units_of(passage);
+    let record = passage.record();
+    let mut headings = tongue.words(&format!("{}\n{}\n{}", record.title.as_deref().unwrap_or(""), record.heading.join("\n"), passage.context()));
+    let mut table: Option<&str> = Some(passage.context()).filter(|context| !context.is_empty());
+    for (at, unit) in units.iter().enumerate() {
+        match unit.kind {
+            Kind::Heading => {
+                headings.extend(tongue.words(&text[unit.range.clone()]));
+                continue;
+            }
+            Kind::Row if table.is_none() => {
+                table = Some(&text[unit.range.clone()]);
+                continue;
+            }
+            Kind::Row => {}
+            Kind::Prose | Kind::Item | Kind::Code => table = Some(passage.context()).filter(|context| !context.is_empty()),
+        }
+        let mut range = grown(text, &units, at);
+        let found = tongue.words(&text[range.clone()]);
+        if found.len() < 2 {
+            continue;
+        }
+        let marks: Vec<Range<usize>> = found
+            .iter()
+            .filter(|word| asked.iter().any(|(own, _)| same_word(own, word, german)))
+            .map(|word| range.start + word.range.start..range.start + word.range.end)
+            .collect();
+        if found.len() > MAX_WORDS && range == unit.range && unit.kind != Kind::Code {
+            range = part(text, range, &marks, MAX_WORDS);
+        }
+        let quote = &text[range.clone()];
+        let words = tongue.words(quote);
+        let has = |words: &[Word], word: &Word| words.iter().any(|own| same_word(own, word, german));
+        let (mut own, mut overlap, mut rare) = (0.0, 0.0, false);
+        for (word, weight) in asked {
+            if has(&words, word) {
+                own += weight;
+                overlap += weight;
+                rare |= *weight >= telling;
+            } else if has(&headings, word) {
+                overlap += weight * HEADING_WORD;
+            }
+        }
+        let share = |part: f32| if total > 0.0 { part / total } else { 0.0 };
+        // A question that is asked in the documents is not answered by itself.
+        if quote.trim_end().ends_with(['?', '？']) && unit.kind != Kind::Item && share(own) < 1.0 || is_the_question(quote, question) {
+            continue;
+        }
+        let shown = match (unit.kind, table) {
+            (Kind::Row, Some(header)) => tables::readable(header, quote).unwrap_or_else(|| quote.to_owned()),
+            _ => quote.to_owned(),
+        };
+        candidates.push(Candidate {
+            chunk,
+            figure: has_figure(quote, &lang),
+            stems: words.into_iter().filter(|word| !word.stop).map(|word| word.stem).collect(),
+            range,
+            shown,
+            own: share(own),
+            overlap: share(overlap),
+            rare,
+            cosine: None,
+            score: 0.0,
+        });
+    }
+}
+
+fn is_the_question(quote: &str, question: &str) -> bool {
+    let letters = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect::<String>();
+    letters(quote) == letters(question)
+}
+
+/// A sentence with what it cannot be read without: the list or code after its colon, the sentence before its pronoun.
+fn grown(text: &str, units: &[Unit], at: usize) -> Range<usize> {
+    let unit = &units[at];
+    let body = &text[unit.range.clone()];
+    if body.ends_with([':', '：']) && unit.kind != Kind::Row {
+        let mut end = unit.range.end;
+        for next in &units[at + 1..] {
+            let belongs = matches!(next.kind, Kind::Item | Kind::Code | Kind::Row) || end == unit.range.end && next.kind == Kind::Prose;
+            if !belongs || next.range.end - unit.range.start > MAX_GROUP_BYTES {
+                break;
+            }
+            end = next.range.end;
+            if next.kind == Kind::Prose {
+                break;
+            }
+        }
+        return unit.range.start..end;
+    }
+    const PRONOUNS: [&str; 20] = [
+        "It", "They", "This", "These", "Its", "Their", "He", "She", "Both", "Er", "Sie", "Es", "Dies", "Diese", "Dieser", "Ella",
+        "Ellos", "Esto", "Estos", "Il",
+    ];
+    let first = body.split(|c: char| !c.is_alphabetic()).next().unwrap_or("");
+    if let Some(before) = at.checked_sub(1).map(|before| &units[before])
+        && PRONOUNS.contains(&first)
+        && (before.kind, unit.kind) == (Kind::Prose, Kind::Prose)
+        && !before.ends_line
+        && unit.range.end - before.range.start <= MAX_GROUP_BYTES / 2
+    {
+        return before.range.start..unit.range.end;
+    }
+    unit.range.clone()
+}
+
+/// Whether the answer will be a number, a date or a time.
+fn asks_for_a_figure(question: &str) -> bool {
+    let question = format!(" {} ", question.to_lowercase().replace(['?', ',', '¿'], " "));
+    [
+        " when ", " how many ", " how much ", " how long ", " how often ", " how old ", " how far ", " how big ", " how large ", " how fast ",
+        " what year ", " which year ", " what date ", " what time ", " what price ", " cost ", " costs ", " limit ", " deadline ",
+        " wann ", " wie viel ", " wie viele ", " wie lange ", " wie oft ", " wie teuer ", " kostet ", " cuándo ", " cuánto ", " cuántos ",
+        " cuántas ", " cuánta ", " combien ", " quand ", "多少", "几", "什么时候", "多久", "多长", "何时",
+    ]
+    .iter()
+    .any(|phrase| question.contains(phrase))
+}
+
+/// Gives the first candidates their cosine to the question.
+fn embed(candidates: &mut [Candidate], question: &str, embedder: &dyn Embedder) -> Result<()> {
+    let some = candidates.len().min(MAX_EMBEDDED);
+    // A token has a character at least, so this much always fits.
+    let space = embedder.space();
+    let limit = space.max_tokens.saturating_sub(space.passage_prefix.chars().count()).max(1);
+    let texts: Vec<String> = candidates[..some].iter().map(|c| c.shown.chars().take(limit).collect()).collect();
+    if texts.is_empty() {
+        return Ok(());
+    }
+    let query = embedder.embed_query(question)?;
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let dim = space.dim.max(1);
+    let mut rows = Vec::with_capacity(some * dim);
+    for batch in texts.chunks(embedder.batch_size().max(1)) {
+        rows.extend(embedder.embed_passages(batch)?);
+    }
+    for (candidate, row) in candidates.iter_mut().zip(rows.chunks_exact(dim)) {
+        candidate.cosine = Some(cosine(&query, row));
+    }
+    Ok(())
+}
+
+fn cosine(a: &[f32], b: &[f32]) -> f32 {
+    let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f32>();
+    let length = (dot(a, a) * dot(b, b)).sqrt();
+    if length > 0.0 { dot(a, b) / length } else { 0.0 }
+}
+
+/// Picks the best sentences, each time the one that is good and says something new.
+fn choose(candidates: Vec<Candidate>) -> Vec<Candidate> {
+    let best = candidates.iter().map(|c| c.score).fold(0.0, f32::max);
+    let mut left: Vec<Candidate> = candidates.into_iter().filter(|c| c.score >= NEAR_BEST * best && c.score > 0.0).collect();
+    let mut chosen: Vec<Candidate> = Vec::new();
+    while chosen.len() < MAX_SENTENCES {
+        left.retain(|c| {
+            chosen.iter().all(|other| {
+                let apart = c.chunk != other.chunk || c.range.end <= other.range.start || other.range.end <= c.range.start;
+                apart && alike(c, other) < 0.9
+            })
+        });
+        let value = |c: &Candidate| {
+            let repeated = chosen.iter().map(|other| alike(c, other)).fold(0.0, f32::max);
+            MMR * c.score - (1.0 - MMR) * repeated * best
+        };
+        let next = (0..left.len()).max_by(|a, b| {
+            let (a, b) = (&left[*a], &left[*b]);
+            value(a).total_cmp(&value(b)).then((b.chunk, b.range.start).cmp(&(a.chunk, a.range.start)))
+        });
+        match next {
+            Some(at) => chosen.push(left.remove(at)),
+            None => break,
+        }
+    }
+    chosen
+}
+
+/// Share of the smaller sentence's words that the other has.
+fn alike(a: &Candidate, b: &Candidate) -> f32 {
+    let shared = a.stems.intersection(&b.stems).count();
+    shared as f32 / a.stems.len().min(b.stems.len()).max(1) as f32
+}
+
+/// Numbers the passages by first use and writes the sentences one under the other.
+fn write(chosen: Vec<Candidate>, passages: Vec<Passage>) -> Extract {
+    let mut order: Vec<usize> = Vec::new();
+    for chunk in chosen.iter().map(|c| c.chunk).chain(0..passages.len()) {
+        if !order.contains(&chunk) {
+            order.push(chunk);
+        }
+    }
+    let mut text = String::new();
+    let mut sentences = Vec::new();
+    for candidate in chosen {
+        let passage = &passages[candidate.chunk];
+        let Some(span) = passage.document_span(candidate.range.clone()) else { continue };
+        let n = order.iter().position(|chunk| *chunk == candidate.chunk).map_or(0, |at| at as u32 + 1);
+        if !text.is_empty() {
+            text.push_str("\n\n");
+        }
+        let start = text.len();
+        let code = candidate.shown.trim_end().ends_with("```");
+        let shown = format!("{}{}[{n}]", candidate.shown, if code { "\n" } else { " " });
+        text.push_str(&shown);
+        let quote = passage.text[candidate.range].to_owned();
+        sentences.push(Sentence {
+            text: shown,
+            range: start..text.len(),
+            citations: vec![Citation { n, support: Support::Supported, score: 1.0, quote, quote_span: span, attached: false }],
+            state: Support::Supported,
+            reason: None,
+        });
+    }
+    let mut numbered: Vec<Passage> = Vec::new();
+    for (n, chunk) in (1..).zip(order) {
+        let mut passage = passages[chunk].clone();
+        passage.n = n;
+        numbered.push(passage);
+    }
+    Extract { text, sentences, passages: numbered }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,130 @@
+use super::*;
+use crate::{retrieve::passages::tests::hit, types::EmbeddingSpace};
+
+const HANDBOOK: &str = "# Leave\n\nStaff are entitled to 25 days of paid leave per year. It grows by one day after five years. \
+    Requests go to the team lead.\n\nWhat about sick leave?\n\nSick leave is not counted.";
+const PRICES: &str = "| Plan | Price | Users |\n|---|---|---|\n| Basic | $10 | 3 |\n| Pro | $20 | 10 |";
+const RESET: &str = "The device has one button. To reset the device:\n\n1. Hold the button for 10 seconds.\n2. Wait for the light.\n\nThen start again.";
+const OTHER: &str = "The canteen serves lunch from 11:30 to 14:00. Guests pay at the desk.";
+
+fn hits() -> Vec<Hit> {
+    let texts = [HANDBOOK, PRICES, RESET, OTHER];
+    texts.iter().zip(1..).map(|(text, i)| hit(i, &format!("d{i}.md"), text, text, 0)).collect()
+}
+
+fn check(question: &str, want: &[&str]) {
+    let hits = hits();
+    let found = extract(&hits, question, None).unwrap();
+    let got: Vec<&str> = found.iter().flat_map(|e| &e.sentences).map(|s| s.text.as_str()).collect();
+    assert_eq!(got.first(), want.first(), "{question}: {got:?}");
+    assert_eq!(got, want, "{question}");
+    let Some(extract) = found else { return };
+    for sentence in &extract.sentences {
+        assert_eq!(&extract.text[sentence.range.clone()], sentence.text);
+        let citation = &sentence.citations[0];
+        let passage = extract.passages.iter().find(|p| p.n == citation.n).unwrap();
+        let document = hits.iter().find(|h| h.chunk.path == passage.record().path).unwrap();
+        assert_eq!(&document.chunk.text[citation.quote_span.range()], citation.quote);
+    }
+    assert!(extract.passages.iter().zip(1..).all(|(p, n)| p.n == n));
+}
+
+#[test]
+fn the_sentence_that_answers_comes_first() {
+    check("How many days of paid leave do staff get?", &["Staff are entitled to 25 days of paid leave per year. [1]"]);
+    check("When does the canteen serve lunch?", &["The canteen serves lunch from 11:30 to 14:00. [1]"]);
+}
+
+#[test]
+fn a_row_is_readable_by_itself() {
+    check("How much is the Pro plan?", &["Plan: Pro · Price: $20 · Users: 10 [1]"]);
+}
+
+#[test]
+fn steps_come_with_their_introduction() {
+    check("How do I reset the device?", &["To reset the device:\n\n1. Hold the button for 10 seconds.\n2. Wait for the light. [1]"]);
+}
+
+#[test]
+fn a_pronoun_brings_the_sentence_before_it() {
+    check(
+        "After how many years does leave grow?",
+        &["Staff are entitled to 25 days of paid leave per year. It grows by one day after five years. [1]"],
+    );
+}
+
+#[test]
+fn nothing_is_said_where_nothing_answers() {
+    for question in ["Who won the football cup?", "???", "xyzzy"] {
+        assert!(extract(&hits(), question, None).unwrap().is_none(), "{question}");
+    }
+    assert!(extract(&[], "leave", None).unwrap().is_none());
+}
+
+/// Gives texts that speak of food one direction and all others another.
+struct Food(EmbeddingSpace);
+
+impl Food {
+    fn vector(text: &str) -> [f32; 2] {
+        if text.contains("lunch") || text.contains("eat") { [1.0, 0.0] } else { [0.0, 1.0] }
+    }
+}
+
+impl Embedder for Food {
+    fn space(&self) -> &EmbeddingSpace {
+        &self.0
+    }
+    fn embed_passages(&self, texts: &[&str]) -> crate::model::Result<Vec<f32>> {
+        assert!(texts.iter().all(|text| text.chars().count() <= 30));
+        Ok(texts.iter().flat_map(|text| Self::vector(text)).collect())
+    }
+    fn embed_query(&self, text: &str) -> crate::model::Result<Vec<f32>> {
+        Ok(Self::vector(text).to_vec())
+    }
+    fn concurrency(&self) -> usize {
+        1
+    }
+    fn batch_size(&self) -> usize {
+        3
+    }
+    fn backend(&self) -> String {
+        "test".into()
+    }
+}
+
+#[test]
+fn an_embedder_finds_what_shares_no_word() {
+    let space = EmbeddingSpace {
+        model: "food".into(),
+        revision: String::new(),
+        sha256: String::new(),
+        dim: 2,
+        pooling: crate::types::Pooling::Mean,
+        normalised: true,
+        query_prefix: String::new(),
+        passage_prefix: String::new(),
+        max_tokens: 30,
+        tokenizer: String::new(),
+        multilingual: false,
+        probe: Vec::new(),
+    };
+    let hits = hits();
+    let found = extract(&hits, "Where can one eat?", Some(&Food(space))).unwrap().unwrap();
+    assert!(found.text.starts_with("The canteen serves lunch"), "{}", found.text);
+    assert!(extract(&hits, "Where can one eat?", None).unwrap().is_none());
+}
+
+proptest::proptest! {
+    #[test]
+    fn quotes_are_exact(text in "([a-z]{1,6}|[.:!\\n|#-]| |é|漢字|`|\\d){1,80}", question in "[a-z é漢字]{1,20}") {
+        proptest::prop_assume!(!text.trim().is_empty());
+        let hits = [hit(1, "a", &text, &text, 0)];
+        if let Some(found) = extract(&hits, &question, None).unwrap() {
+            for sentence in &found.sentences {
+                let citation = &sentence.citations[0];
+                assert_eq!(&text[citation.quote_span.range()], citation.quote);
+                assert_eq!(&found.text[sentence.range.clone()], sentence.text);
+            }
+        }
+    }
+}

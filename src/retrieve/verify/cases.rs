@@ -1,0 +1,325 @@
+//! Sentences against passages, each with the verdict it must get.
+
+use super::{Checker, Verdict, best_quote};
+use crate::retrieve::{
+    Support,
+    passages::{Passage, tests::hit},
+    sentences::Kind,
+};
+
+/// What a verdict must be.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Want {
+    Supported,
+    Weak,
+    Unsupported,
+    /// True, in words too far away to be sure of: supported or weak.
+    True,
+}
+use Want::{Supported as S, True as T, Unsupported as U, Weak as W};
+
+fn passage(text: &str, lang: &str) -> Passage {
+    let mut hit = hit(1, "doc.md", text, text, 0);
+    hit.chunk.lang = Some(lang.into());
+    Passage::of_hit(1, &hit)
+}
+
+fn judge(lang: &str, texts: &[&str], question: &str, claim: &str) -> Verdict {
+    let passages: Vec<Passage> = texts.iter().map(|text| passage(text, lang)).collect();
+    let all: Vec<usize> = (0..passages.len()).collect();
+    Checker::new(&passages, question).judge(claim, Kind::Prose, &all)
+}
+
+fn check(cases: &[(&str, &str, &str, Want)]) {
+    let mut wrong = Vec::new();
+    for (lang, text, claim, want) in cases {
+        let got = judge(lang, &[text], "", claim);
+        let right = match want {
+            S => got.state == Support::Supported,
+            W => got.state == Support::Weak,
+            U => got.state == Support::Unsupported,
+            T => got.state != Support::Unsupported,
+        };
+        assert_eq!(got.reason.is_none(), got.state == Support::Supported, "{claim}: {got:?}");
+        if !right {
+            wrong.push(format!("{want:?} wanted: {claim:?}\n   in {text:?}\n   got {got:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), cases.len(), wrong.join("\n"));
+}
+
+const COLONY: &str = "The Moon colony was founded by three nations. Its name has not been decided yet.";
+const OFFICE: &str = "The head office opened in 1987 in Leeds. It is closed on Sundays and public holidays.";
+const CART: &str = "The cart has three wheels and two doors. It weighs 40 kg.";
+const PROXY: &str = "The proxy never caches tool calls. Completions are kept for 168h, then they are dropped.";
+const STAFF: &str = "Staff are entitled to twenty-five days of paid leave per year. Unused days expire on 31 March.";
+const PLANS: &str = "The Basic plan costs $10 per month, the Pro plan costs $20 and the Enterprise plan costs $50.";
+const TABLE: &str = "| Plan | Price | Users |\n|---|---|---|\n| Basic | $10 | 3 |\n| Pro | $20 | 10 |";
+const REFUND: &str = "Refunds are possible within 30 days of purchase, but not for gift cards. You need a receipt.";
+const TEAM: &str = "Alice Carter manages the Berlin team. Tom leads support in Lisbon.";
+
+#[test]
+fn eleven_from_the_prototype() {
+    check(&[
+        ("en", COLONY, "The capital of the Moon colony is New Eden.", U),
+        ("en", OFFICE, "The head office opened on Sunday in 1978.", U),
+        ("en", CART, "The cart has two wheels.", U),
+        ("en", PROXY, "The proxy caches tool calls.", U),
+        ("en", STAFF, "Employees have 30 days of paid leave.", U),
+        ("en", PROXY, "Completions are kept for 168 hours.", S),
+        ("en", STAFF, "Employees get 25 days of paid leave per year.", S),
+        ("en", CART, "The cart has three wheels.", S),
+        ("en", PROXY, "The proxy does not cache tool calls.", S),
+        ("en", OFFICE, "The office opened in 1987.", S),
+        ("en", OFFICE, "The head office is closed on Sundays.", S),
+    ]);
+}
+
+#[test]
+fn numbers_and_units() {
+    check(&[
+        ("en", PROXY, "Completions are kept for 7 days.", S),
+        ("en", PROXY, "Completions are kept for 168 minutes.", U),
+        ("en", PROXY, "Completions are kept for one week.", S),
+        ("en", STAFF, "Unused days expire on March 31.", S),
+        ("en", STAFF, "Unused days expire on April 30.", U),
+        ("en", CART, "The cart weighs 40 kilograms.", S),
+        ("en", CART, "The cart weighs 40 pounds of steel.", T),
+        ("en", CART, "The cart weighs 40 g.", U),
+        ("en", CART, "The cart has two doors.", S),
+        ("en", CART, "The cart has three doors.", U),
+        ("en", "The limit is 10,000 requests per minute.", "The limit is 10000 requests per minute.", S),
+        ("en", "The limit is 10,000 requests per minute.", "The limit is ten thousand requests per minute.", S),
+        ("en", "The limit is 10,000 requests per minute.", "The limit is 1,000 requests per minute.", U),
+        ("en", "Sales rose by 4.5 percent to $1.2 million.", "Sales rose by 4.5 % to $1,200,000.", S),
+        ("en", "Sales rose by 4.5 percent to $1.2 million.", "Sales rose by 5.4 % to $1.2 million.", U),
+        ("en", "Sales rose by 4.5 percent to $1.2 million.", "Sales rose by 4.5 % to €1.2 million.", U),
+        ("en", "The shop is open from 9 am to 5:30 pm.", "The shop is open from 9:00 to 17:30.", S),
+        ("en", "The shop is open from 9 am to 5:30 pm.", "The shop is open until 6:30 pm.", U),
+        ("en", "The shop is open Monday to Friday.", "The shop is open on Wednesday.", S),
+        ("en", "The shop is open Monday to Friday.", "The shop is open on Saturday.", U),
+        ("en", "Version 2.4.1 fixed the crash on start-up.", "The crash on start-up was fixed in version 2.4.2.", U),
+        ("en", "Version 2.4.1 fixed the crash on start-up.", "Version 2.4.1 fixed the crash on start-up.", S),
+        ("en", "The meeting is on 2024-03-12.", "The meeting is on 12 March 2024.", S),
+        ("en", "The meeting is on 2024-03-12.", "The meeting is on 12 March 2025.", U),
+        ("en", "Passwords must have at least 12 characters.", "Passwords may have at most 12 characters.", U),
+        ("en", "Passwords must have at least 12 characters.", "Passwords must have at least twelve characters.", S),
+        ("en", "You can return it up to 30 days after delivery.", "It can be returned up to 30 days after delivery.", S),
+    ]);
+}
+
+#[test]
+fn numbers_of_something_else() {
+    check(&[
+        ("en", PLANS, "The Pro plan costs $20.", S),
+        ("en", PLANS, "The Pro plan costs $10.", U),
+        ("en", PLANS, "Basic costs $10 and Enterprise costs $50 per month.", S),
+        ("en", PLANS, "The Basic plan costs $50 and the Enterprise plan costs $10.", U),
+        ("en", TABLE, "The Pro plan costs $20.", S),
+        ("en", TABLE, "The Pro plan costs $10.", U),
+        ("en", TABLE, "The Basic plan is for 3 users.", S),
+        ("en", "Basic and Pro cost $10 and $20 respectively.", "Pro costs $20.", S),
+        ("en", "The Pro plan is our most popular. It costs $20. The Basic plan costs $10.", "The Pro plan costs $20.", S),
+        ("en", "Between 10 and 20 people attend.", "Between 10 and 20 people attend.", S),
+        ("en", "In 2021 revenue was $5 million. In 2022 revenue was $7 million.", "Revenue in 2022 was $7 million.", S),
+        ("en", "In 2021 revenue was $5 million. In 2022 revenue was $7 million.", "Revenue in 2022 was $5 million.", U),
+    ]);
+}
+
+#[test]
+fn names() {
+    check(&[
+        ("en", TEAM, "The Berlin team is managed by Alice Carter.", S),
+        ("en", TEAM, "The Berlin team is managed by Bob Carter.", U),
+        ("en", TEAM, "Alice Carter manages the Paris team.", U),
+        ("en", TEAM, "Sarah leads support in Lisbon.", U),
+        ("en", TEAM, "Tom leads support in Lisbon.", S),
+        ("en", "Alice trained Bob in 2019.", "Bob trained Alice in 2019.", U),
+        ("en", "Alice trained Bob in 2019.", "Bob was trained by Alice in 2019.", S),
+        ("en", "Ask HR for the leave form.", "The leave form comes from Human Resources.", T),
+        ("en", "The Human Resources office has the leave form.", "The HR office has the leave form.", S),
+        ("en", "It runs on GitHub and GitLab.", "It runs on Github.", S),
+        ("en", "It runs on GitHub and GitLab.", "It runs on Bitbucket.", U),
+        ("en", "The office of Acme is in Leeds.", "Acme's office is in Leeds.", S),
+    ]);
+}
+
+#[test]
+fn negations_and_opposites() {
+    check(&[
+        ("en", REFUND, "Refunds are possible within 30 days of purchase.", S),
+        ("en", REFUND, "Refunds are possible for gift cards.", U),
+        ("en", REFUND, "Refunds are not possible for gift cards.", T),
+        ("en", REFUND, "Refunds are not possible within 30 days of purchase.", U),
+        ("en", "The export function is available on all plans.", "The export function is unavailable on all plans.", U),
+        ("en", "The export function is not available offline.", "The export function is available offline.", U),
+        ("en", "The export function is no longer available.", "The export function is available.", U),
+        ("en", "The library is open on Saturdays.", "The library is closed on Saturdays.", U),
+        ("en", "Uploading is allowed for members.", "Uploading is prohibited for members.", U),
+        ("en", "Prices increased in 2023.", "Prices decreased in 2023.", U),
+        ("en", "Backups run before midnight at 23:00.", "Backups run at 23:00.", S),
+        ("en", "Some employees may work from home.", "All employees may work from home.", U),
+        ("en", "All employees may work from home.", "Employees may work from home.", S),
+        ("en", "The file is not only small but also fast to read.", "The file is small and fast to read.", S),
+        ("en", "Orders arrive no later than Monday.", "Orders arrive by Monday.", S),
+        ("en", "Neither email nor phone support is included.", "Email support is included.", U),
+        ("en", "The cache cannot be disabled.", "The cache can be disabled.", U),
+        ("en", "The proxy never caches tool calls. It caches completions.", "The proxy caches completions.", S),
+    ]);
+}
+
+#[test]
+fn paraphrases_and_other_matters() {
+    check(&[
+        ("en", STAFF, "Paid leave amounts to twenty-five days a year for staff.", S),
+        ("en", "To reset the device, hold the power button for ten seconds.", "Hold the power button for 10 seconds to reset the device.", S),
+        ("en", "To reset the device, hold the power button for ten seconds.", "Resetting the device is done by holding its power button.", S),
+        ("en", "Invoices are sent by email on the first of each month.", "Customers receive their bill by mail.", U),
+        ("en", "Invoices are sent by email on the first of each month.", "Invoices go out by email each month.", S),
+        ("en", "The warranty covers defects in material and workmanship.", "The warranty covers material defects, theft and accidental damage.", W),
+        ("en", "The warranty covers defects in material and workmanship.", "Water damage voids your insurance policy.", U),
+        ("en", OFFICE, "It has a large garden with old trees.", U),
+        ("en", OFFICE, "Yes.", W),
+        ("en", OFFICE, "1987.", W),
+    ]);
+}
+
+#[test]
+fn quotations() {
+    check(&[
+        ("en", REFUND, "The policy says \"Refunds are possible within 30 days\" of purchase.", S),
+        ("en", REFUND, "The policy says “refunds are   possible within 30 days of purchase, but not for gift cards.”", S),
+        ("en", REFUND, "The policy says \"Refunds are always possible within 30 days\" of purchase.", U),
+        ("en", REFUND, "The policy says \"Refunds are possible … but not for gift cards\".", S),
+        ("en", REFUND, "The \"gift cards\" have refunds not possible.", T),
+    ]);
+}
+
+#[test]
+fn other_languages() {
+    check(&[
+        ("de", "Mitarbeiter haben fünfundzwanzig Tage Urlaub im Jahr.", "Die Mitarbeiter haben 25 Tage Jahresurlaub.", S),
+        ("de", "Mitarbeiter haben fünfundzwanzig Tage Urlaub im Jahr.", "Die Mitarbeiter haben 30 Tage Urlaub.", U),
+        ("de", "Das Büro ist sonntags nicht geöffnet.", "Das Büro ist sonntags geöffnet.", U),
+        ("de", "Das Büro ist sonntags nicht geöffnet.", "Sonntags ist das Büro nicht geöffnet.", S),
+        ("de", "Die Rückgabe ist innerhalb von 14 Tagen möglich.", "Rückgaben sind innerhalb von zwei Wochen möglich.", S),
+        ("de", "Der Preis beträgt 1.250,50 Euro.", "Der Preis ist 1250,50 €.", S),
+        ("de", "Der Preis beträgt 1.250,50 Euro.", "Der Preis ist 1350,50 €.", U),
+        ("es", "Los empleados tienen veinticinco días de vacaciones al año.", "Los empleados tienen 25 días de vacaciones.", S),
+        ("es", "Los empleados tienen veinticinco días de vacaciones al año.", "Los empleados tienen 35 días de vacaciones.", U),
+        ("es", "La tienda no acepta tarjetas de crédito.", "La tienda acepta tarjetas de crédito.", U),
+        ("es", "La tienda abre el 12 de marzo de 2024.", "La tienda abre el 12/03/2024.", S),
+        ("zh", "员工每年有二十五天带薪年假。", "员工每年有25天带薪年假。", S),
+        ("zh", "员工每年有二十五天带薪年假。", "员工每年有30天带薪年假。", U),
+        ("zh", "代理服务器不缓存工具调用。", "代理服务器缓存工具调用。", U),
+        ("zh", "代理服务器不缓存工具调用。", "代理服务器不缓存工具调用。", S),
+        ("fr", "Le bureau est ouvert du lundi au vendredi.", "Le bureau est ouvert le mardi.", S),
+        ("ru", "Офис открыт с понедельника по пятницу с 9:00.", "Офис открыт с 9:00.", S),
+        ("ru", "Офис открыт с понедельника по пятницу с 9:00.", "Офис открыт с 8:00.", U),
+    ]);
+}
+
+#[test]
+fn passages_are_taken_together() {
+    let passages = ["The Pro plan costs $20.", "Support answers within 4 hours."];
+    let claim = "The Pro plan costs $20 and support answers within 4 hours.";
+    assert_eq!(judge("en", &passages, "", claim).state, Support::Supported);
+    assert_eq!(judge("en", &passages[..1], "", claim).state, Support::Unsupported);
+    let none = Checker::new(&[], "").judge(claim, Kind::Prose, &[]);
+    assert_eq!(none.state, Support::Unsupported);
+}
+
+#[test]
+fn a_bare_answer_is_read_with_its_question() {
+    let asked = |claim: &str| judge("en", &[STAFF], "How many days of paid leave are staff entitled to?", claim).state;
+    assert_eq!(asked("25 days."), Support::Supported);
+    assert_eq!(asked("25"), Support::Supported);
+    assert_eq!(asked("30 days."), Support::Unsupported);
+}
+
+#[test]
+fn a_name_of_the_question_makes_a_sentence_weak() {
+    let verdict = judge("en", &["The proxy caches completions."], "What does the Zephyr proxy cache?", "The Zephyr proxy caches completions.");
+    assert_eq!(verdict.state, Support::Weak);
+    assert_eq!(verdict.reason.as_deref(), Some("`Zephyr` is in the question, not in the passage"));
+}
+
+#[test]
+fn headings_titles_and_headers_count() {
+    let text = "Costs $20 per month.";
+    let mut found = hit(1, "doc.md", text, text, 0);
+    found.chunk.heading = vec!["Pricing".into(), "Pro plan".into()];
+    let passages = [Passage::of_hit(1, &found)];
+    let verdict = Checker::new(&passages, "").judge("The Pro plan costs $20 per month.", Kind::Prose, &[0]);
+    assert_eq!(verdict.state, Support::Supported);
+    let rows = "Pro,20,10\nBasic,10,3";
+    let mut found = hit(1, "plans.csv", rows, rows, 0);
+    found.chunk.context = "plan,price in USD,users\n".into();
+    let passages = [Passage::of_hit(1, &found)];
+    let state = |claim: &str| Checker::new(&passages, "").judge(claim, Kind::Prose, &[0]).state;
+    assert_eq!(state("The Pro plan has a price of $20."), Support::Supported);
+    assert_eq!(state("The Basic plan has a price of $20."), Support::Unsupported);
+}
+
+#[test]
+fn code_must_stand_in_the_passage() {
+    let passages = [passage("Run this:\n```\nrag ingest docs\nrag  ask \"x\"\n```", "en")];
+    let state = |code: &str| Checker::new(&passages, "").judge(code, Kind::Code, &[0]).state;
+    assert_eq!(state("```sh\nrag ingest docs\n```"), Support::Supported);
+    assert_eq!(state("```sh\nrm -rf docs\n```"), Support::Unsupported);
+}
+
+#[test]
+fn reasons_are_for_people() {
+    for (text, claim, reason) in [
+        (OFFICE, "The office opened in 1978.", "`1978` is not in the passage"),
+        (PLANS, "The Pro plan costs $10.", "the passage has `$20` where the answer has `$10`"),
+        (PROXY, "The proxy caches tool calls.", "`caches` is negated in the passage"),
+        (TEAM, "Alice Carter manages the Paris team.", "`Paris` is not in the passage"),
+        (OFFICE, "It has a garden with trees.", "0 % of its words are in the passage"),
+        ("The library is open.", "The library is closed.", "the passage says `open`, the answer `closed`"),
+    ] {
+        assert_eq!(judge("en", &[text], "", claim).reason.as_deref(), Some(reason), "{claim}");
+    }
+}
+
+#[test]
+fn quotes_are_exact_and_of_the_right_length() {
+    let long = format!("{}The office opened in 1987 in Leeds, {}and so on.", "First there was nothing at all here. ".repeat(20), "with many words after it, ".repeat(20));
+    for (text, claim, part) in [
+        (OFFICE, "The office opened in 1987.", "opened in 1987"),
+        (long.as_str(), "The office opened in 1987.", "opened in 1987"),
+        (STAFF, "Unused days expire on March 31.", "expire on 31 March"),
+        ("员工每年有二十五天带薪年假。其他规定见手册。", "员工有25天年假", "二十五天"),
+        (TABLE, "Pro costs $20", "| Pro | $20 | 10 |"),
+        ("x", "nothing", "x"),
+    ] {
+        let passages = [passage(text, "en")];
+        let checker = Checker::new(&passages, "");
+        let (quote, span) = best_quote(&checker, claim, 0).unwrap();
+        assert_eq!(&text[span.range()], quote);
+        assert!(quote.contains(part), "{quote:?} should have {part:?}");
+        use unicode_segmentation::UnicodeSegmentation;
+        assert!(quote.unicode_words().count() <= 50, "{quote}");
+    }
+}
+
+proptest::proptest! {
+    #[test]
+    fn any_claim_against_any_passage(text in "\\PC{1,120}", claim in "\\PC{0,80}", lang in "(en|de|zh|es)") {
+        let passages = [passage(&text, &lang)];
+        let checker = Checker::new(&passages, "a question?");
+        let verdict = checker.judge(&claim, Kind::Prose, &[0]);
+        assert!((0.0..=1.0).contains(&verdict.score));
+        if let Some((quote, span)) = best_quote(&checker, &claim, 0) {
+            assert_eq!(&text[span.range()], quote);
+        }
+    }
+
+    #[test]
+    fn a_sentence_supports_itself(words in proptest::collection::vec("(the|server|keeps|logs|days|cache|12|users|restart|Berlin|plan|never)", 3..12)) {
+        let sentence = format!("The system {}.", words.join(" "));
+        let verdict = judge("en", &[&sentence], "", &sentence);
+        assert_eq!(verdict.state, Support::Supported, "{sentence} {verdict:?}");
+    }
+}

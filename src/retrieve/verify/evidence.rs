@@ -1,0 +1,194 @@
+//! A passage prepared for checking: its sentences and clauses, their words, facts and negations.
+
+use std::{collections::HashSet, ops::Range};
+
+use super::{
+    facts::{self, Fact, Value},
+    polarity::{Polarity, polarity},
+};
+use crate::retrieve::{
+    passages::Passage,
+    prompt,
+    sentences::{self, Kind, Unit},
+    words::{Tongue, Word, is_invisible, same_word},
+};
+
+/// A part of a sentence that says one thing.
+#[derive(Debug, Clone)]
+pub(super) struct Clause {
+    /// Bytes of the text it was cut from.
+    pub range: Range<usize>,
+    /// Index of its sentence.
+    pub unit: usize,
+    /// All its words, function words too.
+    pub words: Vec<Word>,
+    /// Words that belong to it without standing in it: a table's header, the sentence its pronoun means.
+    pub borrowed: Vec<Word>,
+    pub facts: Vec<Fact>,
+    pub polarity: Polarity,
+}
+
+impl Clause {
+    /// The word, or one borrowed, that is the same as `word`.
+    pub fn find(&self, word: &Word, german: bool) -> bool {
+        self.words.iter().chain(&self.borrowed).any(|own| !own.stop && same_word(own, word, german))
+    }
+
+    /// Index in `words` of the word that is the same as `word`.
+    pub fn position(&self, word: &Word, german: bool) -> Option<usize> {
+        self.words.iter().position(|own| same_word(own, word, german))
+    }
+}
+
+pub(super) struct Evidence<'p> {
+    pub passage: &'p Passage,
+    pub lang: String,
+    pub german: bool,
+    pub units: Vec<Unit>,
+    pub clauses: Vec<Clause>,
+    /// Facts of text, header and context.
+    pub facts: Vec<Fact>,
+    /// Lower-case words of text, header and context.
+    pub norms: HashSet<String>,
+    /// Letters and digits of the same in lower case.
+    pub squeezed: String,
+    /// The same for verbatim comparison: see [`plain`].
+    pub plain: String,
+}
+
+impl<'p> Evidence<'p> {
+    pub fn new(passage: &'p Passage) -> Self {
+        let mut tongue = Tongue::of(passage.record().lang.as_deref());
+        let lang = tongue.code().to_owned();
+        let units = units_of(passage);
+        let header = prompt::header(passage);
+        let around = format!("{header}\n{}", passage.context());
+        let mut ambient: Vec<Word> = tongue.words(&around);
+        ambient.retain(|word| !word.stop);
+        let mut clauses: Vec<Clause> = Vec::new();
+        let mut table: Option<Vec<Word>> = None;
+        for (at, unit) in units.iter().enumerate() {
+            let mut cut = clauses_of(&passage.text, unit.range.clone(), at, &mut tongue, &lang);
+            let mut borrowed = ambient.clone();
+            match (&table, unit.kind) {
+                (Some(head), Kind::Row) => borrowed.extend(head.iter().cloned()),
+                (None, Kind::Row) => table = Some(cut.iter().flat_map(|clause| clause.words.clone()).collect()),
+                (_, Kind::Prose | Kind::Item | Kind::Heading | Kind::Code) => table = None,
+            }
+            if cut.first().and_then(|clause| clause.words.first()).is_some_and(|word| is_pronoun(&word.norm)) {
+                let before = clauses.iter().filter(|clause| clause.unit + 1 == at);
+                borrowed.extend(before.flat_map(|clause| clause.words.clone()));
+            }
+            cut.iter_mut().for_each(|clause| clause.borrowed.clone_from(&borrowed));
+            clauses.append(&mut cut);
+        }
+        let whole = format!("{around}\n{}", passage.text);
+        let norms = tongue.words(&whole).into_iter().map(|word| word.norm).collect();
+        Self {
+            passage,
+            german: tongue.is_german(),
+            units,
+            clauses,
+            facts: facts::facts(&whole, &lang),
+            norms,
+            squeezed: whole.to_lowercase().chars().filter(|c| c.is_alphanumeric()).collect(),
+            plain: plain(&whole),
+            lang,
+        }
+    }
+}
+
+/// The units of a passage. Under a header that is no drawn table each line is a row of its own: CSV.
+pub(in crate::retrieve) fn units_of(passage: &Passage) -> Vec<Unit> {
+    let context = passage.context().trim();
+    if context.is_empty() || context.starts_with('|') {
+        return sentences::units(&passage.text);
+    }
+    let mut at = 0;
+    let mut rows = Vec::new();
+    for line in passage.text.split_inclusive('\n') {
+        let start = at + (line.len() - line.trim_start().len());
+        let range = start..start + line.trim().len();
+        at += line.len();
+        if !range.is_empty() {
+            rows.push(Unit { range, kind: Kind::Row, ends_line: true });
+        }
+    }
+    rows
+}
+
+/// Cuts a sentence at semicolons, at `but` and its like, and at commas and `and` where both sides hold a fact.
+pub(super) fn clauses_of(text: &str, range: Range<usize>, unit: usize, tongue: &mut Tongue, lang: &str) -> Vec<Clause> {
+    let body = &text[range.clone()];
+    let mut words = tongue.words(body);
+    let all_facts = facts::facts(body, lang);
+    let hard = |from: usize, to: usize| all_facts.iter().any(|f| !f.soft && f.range.start >= from && f.range.end <= to);
+    let inside = |at: usize| all_facts.iter().any(|f| f.range.start < at && at < f.range.end);
+    let mut cuts = Vec::new();
+    let together = words.iter().any(|w| matches!(w.norm.as_str(), "respectively" | "bzw" | "jeweils" | "respectivamente" | "between" | "zwischen" | "entre" | "分别" | "from"));
+    let mut last = 0;
+    let mut candidates: Vec<(usize, bool)> = body
+        .char_indices()
+        .filter(|(at, c)| matches!(c, ';' | '；') || (matches!(c, ',' | '，') && !body[at + c.len_utf8()..].starts_with(|d: char| d.is_ascii_digit())))
+        .map(|(at, c)| (at, matches!(c, ';' | '；')))
+        .chain(words.iter().filter_map(|word| match word.norm.as_str() {
+            "but" | "however" | "whereas" | "while" | "aber" | "sondern" | "jedoch" | "pero" | "sino" | "mais" | "但是" => Some((word.range.start, true)),
+            "and" | "und" | "y" | "et" => Some((word.range.start, false)),
+            _ => None,
+        }))
+        .collect();
+    candidates.sort_unstable();
+    for (at, always) in candidates {
+        if at == 0 || at <= last || inside(at) || (!always && (together || !hard(last, at) || !hard(at, body.len()))) {
+            continue;
+        }
+        cuts.push(at);
+        last = at;
+    }
+    cuts.push(body.len());
+    let mut clauses = Vec::new();
+    let mut from = 0;
+    for to in cuts {
+        let count = words.iter().take_while(|word| word.range.start < to).count();
+        let own: Vec<Word> = words.drain(..count).collect();
+        let own_facts: Vec<Fact> = all_facts.iter().filter(|f| f.range.start >= from && f.range.start < to).cloned().collect();
+        let polarity = polarity(body, &own, lang);
+        clauses.push(Clause { range: range.start + from..range.start + to, unit, words: own, borrowed: Vec::new(), facts: own_facts, polarity });
+        from = to;
+    }
+    clauses
+}
+
+fn is_pronoun(norm: &str) -> bool {
+    matches!(
+        norm,
+        "it" | "they" | "this" | "these" | "that" | "those" | "he" | "she" | "its" | "their" | "er" | "sie" | "es" | "dies"
+            | "diese" | "dieser" | "ihr" | "él" | "ella" | "ellos" | "ellas" | "esto" | "este" | "esta" | "estos" | "il"
+            | "elle" | "ils" | "elles" | "ce" | "cette" | "both"
+    )
+}
+
+/// A text for verbatim comparison: lower case, one space for any white space, one kind of quotation mark and dash, nothing
+/// invisible.
+pub(super) fn plain(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars().filter(|&c| !is_invisible(c)) {
+        match letter {
+            c if c.is_whitespace() => {
+                if !out.ends_with(' ') {
+                    out.push(' ');
+                }
+            }
+            '“' | '”' | '„' | '«' | '»' | '＂' => out.push('"'),
+            '‘' | '’' | '‚' | '`' => out.push('\''),
+            '‐' | '‑' | '–' | '—' | '−' => out.push('-'),
+            c => out.extend(c.to_lowercase()),
+        }
+    }
+    out
+}
+
+/// The facts of a clause that count in a comparison of numbers.
+pub(super) fn binding(fact: &&Fact) -> bool {
+    !fact.soft && !matches!(fact.value, Value::Name(_))
+}

@@ -1,0 +1,189 @@
+//! Does a passage say what a sentence says? Answered from words, numbers, names, quotations and negations alone.
+//!
+//! Useful for: flagging invented numbers and names, flipped negations, swapped amounts, and sentences about something
+//! else; the same input always gives the same verdict. Not for: entailment that needs knowledge or reasoning: a true
+//! paraphrase in other words is `weak`, a sum of two numbers is `unsupported`.
+
+mod calendar;
+mod claim;
+mod evidence;
+mod facts;
+mod names;
+mod numerals;
+mod opposition;
+mod polarity;
+mod quote;
+mod units;
+
+#[cfg(test)]
+mod cases;
+
+pub(super) use evidence::units_of;
+pub(super) use polarity::{is_abstention, is_negation};
+pub(super) use quote::{best_quote, part};
+
+use claim::Claim;
+use evidence::Evidence;
+
+use super::{Support, passages::Passage, sentences::Kind, words::same_word};
+
+/// Share of a sentence's content words that a passage must hold to support it.
+pub(super) const SUPPORTED: f32 = 0.6;
+/// Share below which a sentence is about something else.
+pub(super) const WEAK: f32 = 0.35;
+/// Sentences that may together say what one sentence of an answer says.
+const WINDOW_UNITS: usize = 3;
+/// Words strewn over a whole passage count less than words that stand together.
+const STREWN: f32 = 0.8;
+
+/// A word names a month in a date.
+pub(super) fn is_month(word: &str) -> bool {
+    calendar::month_of(word).is_some()
+}
+
+/// A text holds a number, a date, a time or a day.
+pub(super) fn has_figure(text: &str, lang: &str) -> bool {
+    facts::facts(text, lang).iter().any(|fact| evidence::binding(&fact))
+}
+
+/// What a sentence is worth against the passages it cites.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Verdict {
+    pub state: Support,
+    /// Share of the sentence's content words found, 0..1.
+    pub score: f32,
+    /// Why it is not supported, for people.
+    pub reason: Option<String>,
+    /// Something of the sentence contradicts the passages or is missing from them, whatever its words.
+    pub mismatch: bool,
+}
+
+/// Passages prepared for checking.
+pub(super) struct Checker<'p> {
+    evidence: Vec<Evidence<'p>>,
+    question: String,
+}
+
+impl<'p> Checker<'p> {
+    /// O(bytes of the passages).
+    pub fn new(passages: &'p [Passage], question: &str) -> Self {
+        Self { evidence: passages.iter().map(Evidence::new).collect(), question: question.to_owned() }
+    }
+
+    pub fn len(&self) -> usize {
+        self.evidence.len()
+    }
+
+    /// Checks a sentence (without markers) against passages, by index, taken together.
+    pub fn judge(&self, sentence: &str, kind: Kind, cited: &[usize]) -> Verdict {
+        let cited: Vec<&Evidence> = cited.iter().filter_map(|at| self.evidence.get(*at)).collect();
+        let Some(first) = cited.first() else {
+            return Verdict { state: Support::Unsupported, score: 0.0, reason: Some("it cites no passage".into()), mismatch: false };
+        };
+        if kind == Kind::Code {
+            return code(sentence, &cited);
+        }
+        let claim = Claim::new(sentence, &self.question, &first.lang);
+        let score = coverage(&claim, &cited);
+        let missing = self.missing(&claim, &cited);
+        if let Some(Missing::Hard(reason)) = missing {
+            return Verdict { state: Support::Unsupported, score, reason: Some(reason), mismatch: true };
+        }
+        if let Some(reason) = opposition::contradiction(&claim, &cited) {
+            return Verdict { state: Support::Unsupported, score, reason: Some(reason), mismatch: true };
+        }
+        if !claim.has_words() {
+            let reason = Some("it is too short to be checked".to_owned());
+            return Verdict { state: Support::Weak, score: 0.0, reason, mismatch: false };
+        }
+        let few = || format!("{:.0} % of its words are in the passage", score * 100.0);
+        let (state, reason) = match (score, missing) {
+            (score, None) if score >= SUPPORTED => (Support::Supported, None),
+            (score, Some(Missing::Soft(reason))) if score >= SUPPORTED => (Support::Weak, Some(reason)),
+            (score, _) if score >= WEAK => (Support::Weak, Some(few())),
+            _ => (Support::Unsupported, Some(few())),
+        };
+        Verdict { state, score, reason, mismatch: false }
+    }
+
+    /// The first number, name or quotation of a claim that the passages do not have.
+    fn missing(&self, claim: &Claim, cited: &[&Evidence]) -> Option<Missing> {
+        let place = if cited.len() == 1 { "the passage" } else { "the passages" };
+        for fact in claim.facts.iter().filter(|fact| !fact.soft) {
+            if !cited.iter().any(|evidence| fact.is_in(&evidence.facts, &evidence.squeezed)) {
+                return Some(Missing::Hard(format!("`{}` is not in {place}", &claim.text[fact.range.clone()])));
+            }
+        }
+        for quotation in &claim.quotations {
+            if !quotation.iter().all(|part| cited.iter().any(|evidence| evidence.plain.contains(part.as_str()))) {
+                return Some(Missing::Hard(format!("\"{}\" is not said so in {place}", quotation.join(" … "))));
+            }
+        }
+        let mut soft = None;
+        for name in claim.names_missing_from(cited, &self.evidence) {
+            if claim.is_of_question(&name) {
+                soft = Some(Missing::Soft(format!("`{name}` is in the question, not in {place}")));
+            } else {
+                return Some(Missing::Hard(format!("`{name}` is not in {place}")));
+            }
+        }
+        soft
+    }
+}
+
+enum Missing {
+    Hard(String),
+    Soft(String),
+}
+
+/// Share of the claim's content words in the best few neighbouring sentences of each passage, taken together.
+fn coverage(claim: &Claim, cited: &[&Evidence]) -> f32 {
+    let words = claim.content();
+    if words.is_empty() {
+        return 0.0;
+    }
+    let mut near = vec![false; words.len()];
+    let mut anywhere = vec![false; words.len()];
+    for evidence in cited {
+        let mut by_unit = vec![vec![false; words.len()]; evidence.units.len()];
+        for clause in &evidence.clauses {
+            for (at, word) in words.iter().enumerate() {
+                by_unit[clause.unit][at] |= clause.find(word, evidence.german);
+            }
+        }
+        let count = |found: &[bool]| found.iter().filter(|f| **f).count();
+        let mut best = vec![false; words.len()];
+        for window in by_unit.windows(WINDOW_UNITS.min(by_unit.len()).max(1)) {
+            let mut joined = near.clone();
+            window.iter().for_each(|unit| joined.iter_mut().zip(unit).for_each(|(j, u)| *j |= u));
+            if count(&joined) > count(&best) {
+                best = joined;
+            }
+        }
+        near.iter_mut().zip(&best).for_each(|(n, b)| *n |= b);
+        by_unit.iter().for_each(|unit| anywhere.iter_mut().zip(unit).for_each(|(a, u)| *a |= u));
+    }
+    let share = |found: &[bool]| found.iter().filter(|f| **f).count() as f32 / words.len() as f32;
+    share(&near).max(STREWN * share(&anywhere))
+}
+
+/// Code is supported if its lines stand in the passages as they are.
+fn code(block: &str, cited: &[&Evidence]) -> Verdict {
+    let lines: Vec<String> = block
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("```") && !line.trim_start().starts_with("~~~"))
+        .map(|line| evidence::plain(line).trim().to_owned())
+        .filter(|line| !line.is_empty())
+        .collect();
+    let found = lines.iter().filter(|line| cited.iter().any(|evidence| evidence.plain.contains(line.as_str()))).count();
+    let score = if lines.is_empty() { 0.0 } else { found as f32 / lines.len() as f32 };
+    let whole = found == lines.len() && found > 0;
+    let state = if whole { Support::Supported } else { Support::Unsupported };
+    let reason = (!whole).then(|| format!("{} of its {} lines are not in the passage", lines.len() - found, lines.len()));
+    Verdict { state, score, reason, mismatch: !whole }
+}
+
+/// Whether a word of the claim is one of these.
+fn has_word(words: &[super::words::Word], word: &super::words::Word, german: bool) -> bool {
+    words.iter().any(|own| same_word(own, word, german))
+}

@@ -1,0 +1,204 @@
+//! Where a passage says otherwise: another number for the same thing, a negation more or less, an opposite, a narrower
+//! case, the same names the other way round.
+
+use super::{
+    claim::Claim,
+    evidence::{Clause, Evidence, binding},
+    facts::Bound,
+    names::Name,
+    polarity::{are_opposites, denies, has_scope, is_opposable_stop, widened},
+};
+use crate::retrieve::words::Word;
+
+/// A clause whose share of the claim's telling words is this much above that of the clause with the claim's own number
+/// is what the claim speaks of.
+const MARGIN: f32 = 0.35;
+const ABOUT: f32 = 0.65;
+/// Clauses that hold so many of the telling words are about the same thing.
+const ALIGNED: f32 = 0.5;
+const NEAR: f32 = 0.1;
+
+/// Why the passages contradict the claim, if they do.
+pub(super) fn contradiction(claim: &Claim, cited: &[&Evidence]) -> Option<String> {
+    let said: Vec<(&Evidence, &Clause)> =
+        cited.iter().flat_map(|evidence| evidence.clauses.iter().map(move |clause| (*evidence, clause))).collect();
+    claim.clauses.iter().find_map(|own| {
+        let aligned = align(&claim.content_of(own), &said);
+        other_number(claim, own, &said, &aligned)
+            .or_else(|| flipped(claim, own, &said, &aligned))
+            .or_else(|| reversed(claim, &said, &aligned))
+    })
+}
+
+/// The share of telling words each clause holds. A word tells the more, the fewer clauses have it; words that no clause
+/// has tell nothing.
+fn align(content: &[&Word], said: &[(&Evidence, &Clause)]) -> Vec<f32> {
+    let mut shares = vec![0.0; said.len()];
+    let mut total = 0.0;
+    for word in content {
+        let holds: Vec<bool> = said.iter().map(|(evidence, clause)| clause.find(word, evidence.german)).collect();
+        let count = holds.iter().filter(|h| **h).count();
+        if count == 0 {
+            continue;
+        }
+        let weight = (1.0 + said.len() as f32 / count as f32).ln();
+        total += weight;
+        shares.iter_mut().zip(holds).filter(|(_, h)| *h).for_each(|(share, _)| *share += weight);
+    }
+    if total > 0.0 {
+        shares.iter_mut().for_each(|share| *share /= total);
+    }
+    shares
+}
+
+fn other_number(claim: &Claim, own: &Clause, said: &[(&Evidence, &Clause)], aligned: &[f32]) -> Option<String> {
+    for fact in own.facts.iter().filter(binding) {
+        let best = |keep: &dyn Fn(&Clause) -> bool| {
+            let kept = said.iter().zip(aligned).filter(|((_, clause), _)| keep(clause));
+            kept.max_by(|a, b| a.1.total_cmp(b.1)).map(|((evidence, clause), share)| (*evidence, *clause, *share))
+        };
+        let agrees = |clause: &Clause| clause.facts.iter().any(|other| fact.agrees(other));
+        let Some((_, _, mine)) = best(&agrees) else { continue };
+        let rival = |clause: &Clause| {
+            !agrees(clause)
+                && clause.facts.iter().any(|other| {
+                    binding(&other) && fact.is_like(other) && !own.facts.iter().any(|known| known.agrees(other))
+                })
+        };
+        if let Some((evidence, clause, theirs)) = best(&rival)
+            && theirs >= ABOUT
+            && theirs - mine >= MARGIN
+            && let Some(other) = clause.facts.iter().find(|other| binding(other) && fact.is_like(other))
+        {
+            let start = clause_start(evidence, clause);
+            let text = evidence.passage.text.get(start + other.range.start..start + other.range.end).unwrap_or("another number");
+            return Some(format!("the passage has `{text}` where the answer has `{}`", &claim.text[fact.range.clone()]));
+        }
+        if let Some(reason) = other_side(claim, fact, said, aligned, mine) {
+            return Some(reason);
+        }
+    }
+    None
+}
+
+/// Where a clause's unit begins: its words and facts count from there.
+fn clause_start(evidence: &Evidence, clause: &Clause) -> usize {
+    evidence.units[clause.unit].range.start
+}
+
+/// `at most 30` where the passage says `at least 30`.
+fn other_side(claim: &Claim, fact: &super::facts::Fact, said: &[(&Evidence, &Clause)], aligned: &[f32], mine: f32) -> Option<String> {
+    let bound = fact.bound()?;
+    let about = said.iter().zip(aligned).filter(|(_, share)| **share >= mine - NEAR);
+    let bounds: Vec<Option<Bound>> = about
+        .filter(|((_, clause), _)| clause.polarity.negations == 0 && !clause.polarity.unclear)
+        .flat_map(|((_, clause), _)| clause.facts.iter().filter(|other| fact.agrees(other)).map(|other| other.bound()))
+        .collect();
+    let opposed = !bounds.is_empty() && bounds.iter().all(|other| other.is_some_and(|other| other != bound));
+    let plain = claim.clauses.iter().all(|clause| clause.polarity.negations == 0);
+    (opposed && plain).then(|| format!("the passage sets the other limit at `{}`", &claim.text[fact.range.clone()]))
+}
+
+/// The clauses that speak of what the claim speaks of all deny what it asserts, or assert what it denies.
+fn flipped(claim: &Claim, own: &Clause, said: &[(&Evidence, &Clause)], aligned: &[f32]) -> Option<String> {
+    let best = aligned.iter().copied().fold(0.0, f32::max);
+    if best < ALIGNED {
+        return None;
+    }
+    let mut reason = None;
+    for ((evidence, clause), share) in said.iter().zip(aligned) {
+        if *share < (best - NEAR).max(ALIGNED) {
+            continue;
+        }
+        // One clause that agrees is enough.
+        reason = Some(conflict(claim, own, evidence, clause)?);
+    }
+    reason
+}
+
+fn conflict(claim: &Claim, own: &Clause, evidence: &Evidence, clause: &Clause) -> Option<String> {
+    let said = &evidence.passage.text;
+    let word_text = |word: &Word| {
+        let start = clause_start(evidence, clause);
+        said.get(start + word.range.start..start + word.range.end).unwrap_or(&word.norm).to_owned()
+    };
+    let unclear = own.polarity.unclear || clause.polarity.unclear;
+    if !has_scope(&claim.lang) {
+        if (own.polarity.negations == 0) != (clause.polarity.negations == 0) && !unclear {
+            return Some("the passage and the answer differ in a negation".to_owned());
+        }
+    }
+    for (at, word) in own.words.iter().enumerate() {
+        let negated = own.polarity.negated.contains(&at);
+        if word.stop && !is_opposable_stop(&word.norm) {
+            continue;
+        }
+        if let Some(there) = clause.position(word, evidence.german).filter(|_| !word.stop) {
+            if has_scope(&claim.lang) && negated != clause.polarity.negated.contains(&there) && !unclear {
+                let what = if negated { "is not negated" } else { "is negated" };
+                return Some(format!("`{}` {what} in the passage", word_text(&clause.words[there])));
+            }
+            continue;
+        }
+        let opposite = clause.words.iter().enumerate().find(|(there, other)| {
+            let opposed = are_opposites(&word.stem, &other.stem) || are_opposites(&word.norm, &other.norm);
+            let denied = denies(&other.norm, &word.norm) || denies(&word.norm, &other.norm);
+            let same_way = negated == clause.polarity.negated.contains(there);
+            let absent = !own.words.iter().any(|mine| mine.norm == other.norm);
+            let fits = !word.stop || follows_alike(own, at, clause, *there, evidence.german);
+            (opposed || denied) && same_way && absent && fits
+        });
+        if let Some((_, other)) = opposite.filter(|_| !unclear) {
+            return Some(format!("the passage says `{}`, the answer `{}`", word_text(other), &claim.text[word.range.clone()]));
+        }
+    }
+    let (wide, narrow) = widened(&own.words, &clause.words)?;
+    Some(format!("the passage says `{narrow}`, the answer `{wide}`"))
+}
+
+/// The same word, or a number on both sides, follows two function words.
+fn follows_alike(own: &Clause, at: usize, clause: &Clause, there: usize, german: bool) -> bool {
+    let figure = |word: &Word| word.norm.starts_with(|c: char| c.is_numeric());
+    match (own.words.get(at + 1), clause.words.get(there + 1)) {
+        (Some(a), Some(b)) => super::has_word(std::slice::from_ref(a), b, german) && !a.stop || figure(a) && figure(b),
+        _ => false,
+    }
+}
+
+/// Two names stand round one word in the claim, and the other way round in the clause about it.
+fn reversed(claim: &Claim, said: &[(&Evidence, &Clause)], aligned: &[f32]) -> Option<String> {
+    let passive = |words: &[Word]| {
+        words.iter().any(|w| matches!(w.norm.as_str(), "by" | "von" | "por" | "par" | "was" | "were" | "been" | "wurde" | "fue"))
+    };
+    let own: Vec<&Word> = claim.clauses.iter().flat_map(|clause| &clause.words).collect();
+    let at = |name: &Name| own.iter().position(|word| word.range.start == name.at);
+    let pairs = claim.names.windows(2).filter_map(|pair| Some((&pair[0], &pair[1], at(&pair[0])?, at(&pair[1])?)));
+    for (first, second, from, to) in pairs {
+        let between: Vec<&Word> = own.get(from + 1..to)?.iter().copied().filter(|word| !word.stop).collect();
+        if between.is_empty() || said.is_empty() {
+            continue;
+        }
+        let mut turned = None;
+        for ((evidence, clause), share) in said.iter().zip(aligned) {
+            if *share < 0.9 {
+                continue;
+            }
+            let place = |norm: &str| clause.words.iter().position(|word| word.norm == norm);
+            let (Some(a), Some(b)) = (place(&first.norm), place(&second.norm)) else { continue };
+            let verb = |from: usize, to: usize| {
+                clause.words.get(from + 1..to).is_some_and(|inside| between.iter().any(|w| super::has_word(inside, w, evidence.german)))
+            };
+            if a < b && verb(a, b) {
+                return None;
+            }
+            let own_words: Vec<Word> = own.iter().map(|word| (*word).clone()).collect();
+            if b < a && verb(b, a) && passive(&own_words) == passive(&clause.words) {
+                turned = Some(format!("the passage has `{}` and `{}` the other way round", first.word, second.word));
+            }
+        }
+        if turned.is_some() {
+            return turned;
+        }
+    }
+    None
+}

@@ -1,0 +1,142 @@
+//! The words of a passage that support a sentence, verbatim, with their place in the document.
+
+use std::ops::Range;
+
+use unicode_segmentation::UnicodeSegmentation;
+
+use super::{Checker, claim::Claim, evidence::Evidence};
+use crate::{retrieve::words::is_cjk, types::Span};
+
+/// A quotation has this many words where the passage has them; a character of Chinese or Japanese counts a half.
+const MIN_WORDS: usize = 12;
+const MAX_WORDS: usize = 25;
+
+/// The part of a passage that has most of a sentence's words and figures: its text and its span in the document.
+/// `None` only if the passage has no words at all.
+pub(in crate::retrieve) fn best_quote(checker: &Checker, sentence: &str, passage: usize) -> Option<(String, Span)> {
+    let evidence = checker.evidence.get(passage)?;
+    let claim = Claim::new(sentence, &checker.question, &evidence.lang);
+    let marks = marks(&claim, evidence);
+    let mut best: Option<(usize, Range<usize>)> = None;
+    for whole in evidence.passage.quotable() {
+        for unit in evidence.units.iter().map(|unit| &unit.range) {
+            let unit = unit.start.max(whole.start)..unit.end.min(whole.end);
+            if unit.is_empty() {
+                continue;
+            }
+            let range = fit(&evidence.passage.text, unit, &whole, &marks);
+            let score = marks.iter().filter(|mark| range.start <= mark.start && mark.end <= range.end).count();
+            if best.as_ref().is_none_or(|(most, _)| score > *most) {
+                best = Some((score, range));
+            }
+        }
+    }
+    let (_, range) = best?;
+    let span = evidence.passage.document_span(range.clone())?;
+    Some((evidence.passage.text[range].to_owned(), span))
+}
+
+/// Where the passage has words and facts of the claim.
+fn marks(claim: &Claim, evidence: &Evidence) -> Vec<Range<usize>> {
+    let content = claim.content();
+    let mut marks = Vec::new();
+    for clause in &evidence.clauses {
+        let start = evidence.units[clause.unit].range.start;
+        let words = clause.words.iter().filter(|word| !word.stop && content.iter().any(|own| super::same_word(own, word, evidence.german)));
+        marks.extend(words.map(|word| start + word.range.start..start + word.range.end));
+        let facts = clause.facts.iter().filter(|fact| claim.facts.iter().any(|own| own.agrees(fact)));
+        // A figure weighs as two words: it is what a reader looks for.
+        marks.extend(facts.flat_map(|fact| vec![start + fact.range.start..start + fact.range.end; 2]));
+    }
+    marks
+}
+
+/// A sentence cut or extended to the length of a quotation, inside `whole`.
+fn fit(text: &str, unit: Range<usize>, whole: &Range<usize>, marks: &[Range<usize>]) -> Range<usize> {
+    let words: Vec<Range<usize>> = text[unit.start..whole.end]
+        .unicode_word_indices()
+        .map(|(at, word)| unit.start + at..unit.start + at + word.len())
+        .take(4 * MAX_WORDS + unit.len())
+        .collect();
+    let weight = |word: &Range<usize>| if text[word.clone()].chars().all(is_cjk) { 1 } else { 2 };
+    let inside = words.iter().take_while(|word| word.end <= unit.end).count();
+    let total: usize = words[..inside].iter().map(weight).sum();
+    if total <= 2 * MAX_WORDS {
+        if total >= 2 * MIN_WORDS || inside == 0 {
+            return unit;
+        }
+        return extend(text, unit, whole, &words[inside..], total, weight);
+    }
+    densest(text, unit, &words[..inside], marks, 2 * MAX_WORDS, weight)
+}
+
+/// The stretch of a unit with the most marks, the earliest of equals, that weighs at most `limit`; what room is left goes
+/// to the words before it, then to those after. `words` are the unit's.
+fn densest(
+    text: &str,
+    unit: Range<usize>,
+    words: &[Range<usize>],
+    marks: &[Range<usize>],
+    limit: usize,
+    weight: impl Fn(&Range<usize>) -> usize,
+) -> Range<usize> {
+    let mut best: Option<(usize, usize, usize)> = None;
+    let (mut from, mut held) = (0, 0);
+    for to in 0..words.len() {
+        held += weight(&words[to]);
+        while held > limit && from < to {
+            held -= weight(&words[from]);
+            from += 1;
+        }
+        let stretch = words[from].start..words[to].end;
+        let score = marks.iter().filter(|mark| stretch.start <= mark.start && mark.end <= stretch.end).count();
+        if best.is_none_or(|(most, ..)| score > most) {
+            best = Some((score, from, to));
+        }
+    }
+    let Some((_, mut from, mut to)) = best else { return unit };
+    let mut held: usize = words[from..=to].iter().map(&weight).sum();
+    while from > 0 && held + weight(&words[from - 1]) <= limit {
+        from -= 1;
+        held += weight(&words[from]);
+    }
+    while to + 1 < words.len() && held + weight(&words[to + 1]) <= limit {
+        to += 1;
+        held += weight(&words[to]);
+    }
+    let start = if from == 0 { unit.start } else { words[from].start };
+    let end = if to + 1 == words.len() { unit.end } else { words[to].end };
+    text.get(start..end).map_or(unit, |_| start..end)
+}
+
+/// The part of a unit of at most `max_words` words that has most of the marked ranges.
+pub(in crate::retrieve) fn part(text: &str, unit: Range<usize>, marks: &[Range<usize>], max_words: usize) -> Range<usize> {
+    let words: Vec<Range<usize>> = text[unit.clone()]
+        .unicode_word_indices()
+        .map(|(at, word)| unit.start + at..unit.start + at + word.len())
+        .collect();
+    if words.len() <= max_words { unit } else { densest(text, unit, &words, marks, max_words, |_| 1) }
+}
+
+/// Adds words that follow until the quotation is long enough, to the end of the line at most.
+fn extend(
+    text: &str,
+    unit: Range<usize>,
+    whole: &Range<usize>,
+    following: &[Range<usize>],
+    mut held: usize,
+    weight: impl Fn(&Range<usize>) -> usize,
+) -> Range<usize> {
+    let mut end = unit.end;
+    for word in following {
+        if held >= 2 * MIN_WORDS || text[end..word.start].contains('\n') {
+            break;
+        }
+        held += weight(word);
+        end = word.end;
+    }
+    // The sign that closes the last word's sentence belongs to it.
+    let rest = &text[end..whole.end];
+    end += rest.chars().next().filter(|c| matches!(c, '.' | '!' | '?' | '。' | '"' | '”')).map_or(0, char::len_utf8);
+    unit.start..end.max(unit.end)
+}
