@@ -34,6 +34,51 @@ pub struct Document {
     pub warnings: Vec<Problem>,
 }
 
+/// What a document promises and does not keep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("block {block} {what}")]
+pub struct Broken {
+    pub block: usize,
+    pub what: &'static str,
+}
+
+impl Document {
+    /// Checks what can be checked cheaply: blocks are not empty, in order and apart, inside `text` and on character
+    /// boundaries, and so are the headers and rows of tables. O(blocks and rows).
+    pub fn check(&self) -> Result<(), Broken> {
+        let on_boundaries = |span: Span| {
+            span.start <= span.end && self.text.is_char_boundary(span.start) && self.text.is_char_boundary(span.end)
+        };
+        let mut end = 0;
+        for (at, block) in self.blocks.iter().enumerate() {
+            let broken = |what| Err(Broken { block: at, what });
+            if !on_boundaries(block.span) {
+                return broken("is not inside the text");
+            }
+            if block.span.start == block.span.end {
+                return broken("is empty");
+            }
+            if block.span.start < end {
+                return broken("begins before the end of the one before");
+            }
+            end = block.span.end;
+            if let BlockKind::Table { header, rows } = &block.kind {
+                if !on_boundaries(*header) || header.end > end {
+                    return broken("has a header outside of the text before its end");
+                }
+                let mut row_end = block.span.start;
+                for row in rows {
+                    if !on_boundaries(*row) || row.start < row_end || row.end > end {
+                        return broken("has rows that are not inside it or not in order");
+                    }
+                    row_end = row.end;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
 /// A piece of a document that belongs together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Block {
@@ -73,4 +118,41 @@ pub enum BlockKind {
     Code,
     /// A record of its own, of one line or several: an object of JSONL, a line of a log. Neighbours may share a chunk.
     Record,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn block(kind: BlockKind, start: usize, end: usize) -> Block {
+        Block { kind, span: Span { start, end }, heading: Vec::new(), lines: None, pages: None }
+    }
+
+    #[test]
+    fn a_broken_promise_is_found() {
+        let text = "äbc def";
+        let table = |header: (usize, usize), rows: &[(usize, usize)]| BlockKind::Table {
+            header: Span { start: header.0, end: header.1 },
+            rows: rows.iter().map(|&(start, end)| Span { start, end }).collect(),
+        };
+        let cases = [
+            (vec![block(BlockKind::Paragraph, 0, 4), block(BlockKind::List, 5, 8)], true),
+            (vec![block(BlockKind::Paragraph, 0, 9)], false),
+            (vec![block(BlockKind::Paragraph, 1, 4)], false),
+            (vec![block(BlockKind::Paragraph, 4, 2)], false),
+            (vec![block(BlockKind::Paragraph, 4, 4)], false),
+            (vec![block(BlockKind::Paragraph, 0, 5), block(BlockKind::Paragraph, 4, 8)], false),
+            (vec![block(table((0, 4), &[(5, 6), (6, 8)]), 0, 8)], true),
+            (vec![block(table((0, 4), &[]), 5, 8)], true),
+            (vec![block(table((0, 1), &[]), 0, 8)], false),
+            (vec![block(table((5, 8), &[]), 0, 4)], false),
+            (vec![block(table((0, 0), &[(6, 8), (5, 6)]), 0, 8)], false),
+            (vec![block(table((0, 0), &[(0, 4)]), 5, 8)], false),
+            (vec![block(table((3, 2), &[]), 0, 8)], false),
+        ];
+        for (blocks, good) in cases {
+            let document = Document { text: text.into(), blocks, ..Document::default() };
+            assert_eq!(document.check().is_ok(), good, "{:?}", document.blocks);
+        }
+    }
 }

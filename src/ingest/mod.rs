@@ -3,6 +3,7 @@
 //! Useful for: walking, detecting, extracting, chunking, embedding and committing. Not for: searching, or printing.
 
 mod chunk;
+pub mod detect;
 pub mod document;
 mod error;
 pub mod extract;

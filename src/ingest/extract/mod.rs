@@ -1,10 +1,35 @@
 //! One format a file, behind one trait; and the worker process that runs them, so that a hostile file costs one file.
+//!
+//! [`extract`] goes from bytes to a document in this process, without any containment. [`Extractor`] does the same in a
+//! child process under limits. A new format is a file here, a line in [`extractor`] and a word in [`Format`].
 
+mod blocks;
+mod clean;
+mod code;
+mod csv;
+mod encoding;
+mod front_matter;
+mod html;
+mod json;
+mod markdown;
+#[cfg(feature = "pdf")]
+mod pdf;
 mod pool;
+mod symbols;
+mod text;
+mod wire;
 pub mod worker;
 
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 
+use serde::{Deserialize, Serialize};
+
+use super::{
+    detect::{Format, detect},
+    document::Document,
+};
+use crate::index::Problem;
+pub use encoding::is_wide;
 pub use pool::Extractor;
 
 /// How extraction is run.
@@ -20,7 +45,7 @@ pub enum Worker {
 pub const VERSION: u32 = 1;
 
 /// What one file may cost.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Limits {
     /// Wall-clock time; a file over it fails with `timeout`.
     pub timeout: Duration,
@@ -35,5 +60,140 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self { timeout: Duration::from_secs(60), memory_bytes: 1 << 30, max_text_bytes: 256 << 20, max_pages: 20_000 }
+    }
+}
+
+/// The stable words of [`Problem::reason`] that extraction uses.
+pub mod reason {
+    /// Failure: bytes that are no text and no known format; the source is to be skipped.
+    pub const BINARY: &str = "binary";
+    /// Failure: a known format that is not read.
+    pub const UNSUPPORTED: &str = "unsupported";
+    /// Failure or warning: nothing in it.
+    pub const EMPTY: &str = "empty";
+    /// Failure: needs a password.
+    pub const ENCRYPTED: &str = "encrypted";
+    /// Failure: more text than the limit.
+    pub const TOO_LARGE: &str = "too_large";
+    /// Failure: took longer than the limit.
+    pub const TIMEOUT: &str = "timeout";
+    /// Failure: needed more memory than the limit.
+    pub const OOM: &str = "oom";
+    /// Failure: the worker died, or the extractor panicked.
+    pub const CRASHED: &str = "crashed";
+    /// Failure: the worker could not be started or spoken to; a later try may succeed.
+    pub const WORKER: &str = "worker";
+    /// Failure or warning: not as its format wants it; a warning if text was found all the same.
+    pub const DAMAGED: &str = "damaged";
+    /// Warning: pages without text, which look scanned.
+    pub const NO_TEXT_LAYER: &str = "no_text_layer";
+    /// Warning: the text that was found is not what a reader sees (a font without a key to its letters).
+    pub const GARBLED: &str = "garbled";
+    /// Warning: pages after the limit were left out.
+    pub const TRUNCATED: &str = "truncated";
+    /// Warning: byte sequences that are not valid in the encoding.
+    pub const REPLACED_CHARACTERS: &str = "replaced_characters";
+    /// Warning: characters that hide or reorder text were taken out.
+    pub const HIDDEN_CHARACTERS: &str = "hidden_characters";
+    /// Warning: embedded data (base64) was left out.
+    pub const DROPPED_DATA: &str = "dropped_data";
+    /// Warning: nested deeper than is followed; its text is kept without its structure.
+    pub const DEEP_NESTING: &str = "deep_nesting";
+}
+
+/// Makes a problem that the same bytes will have again.
+fn problem(reason: &str, message: impl Into<String>) -> Problem {
+    Problem { reason: reason.into(), message: message.into(), transient: false }
+}
+
+/// One file on its way into an extractor.
+struct Input<'a> {
+    bytes: Vec<u8>,
+    format: Format,
+    limits: &'a Limits,
+}
+
+/// Reads one format.
+trait Extract {
+    fn extract(&self, input: Input<'_>) -> Result<Document, Problem>;
+}
+
+/// The extractor of each format.
+fn extractor(format: Format) -> Result<&'static dyn Extract, Problem> {
+    Ok(match format {
+        Format::Text => &text::Text,
+        Format::Markdown => &markdown::Markdown,
+        Format::Html => &html::Html,
+        Format::Code(_) => &code::Code,
+        Format::Csv => &csv::Csv,
+        Format::Json => &json::Json,
+        Format::Jsonl => &json::Jsonl,
+        #[cfg(feature = "pdf")]
+        Format::Pdf => &pdf::Pdf,
+        #[cfg(not(feature = "pdf"))]
+        Format::Pdf => return Err(problem(reason::UNSUPPORTED, "pdf (this build reads none)")),
+        Format::Unsupported(what) => return Err(problem(reason::UNSUPPORTED, format!("{what} (not read yet)"))),
+        Format::Binary => return Err(problem(reason::BINARY, "binary data, no text")),
+    })
+}
+
+/// Extracts one file in this process. `name` is its file name, a hint only. The document obeys its contract and its
+/// limits on text and pages; time and memory are bounded by an [`Extractor`] alone. Errors are the file's problems.
+pub fn extract(name: &str, bytes: Vec<u8>, limits: &Limits) -> Result<Document, Problem> {
+    let format = detect(name, &bytes);
+    if bytes.is_empty() {
+        return empty_file(format);
+    }
+    let mut document = extractor(format)?.extract(Input { bytes, format, limits })?;
+    document.format = format.word().into();
+    if document.text.trim().is_empty() && document.warnings.is_empty() {
+        document.warnings.push(problem(reason::EMPTY, "it has no text"));
+    }
+    debug_assert_eq!(document.check(), Ok(()));
+    Ok(document)
+}
+
+/// An empty file is an empty text, but no PDF.
+fn empty_file(format: Format) -> Result<Document, Problem> {
+    let nothing = problem(reason::EMPTY, "the file is empty");
+    match format {
+        Format::Pdf | Format::Unsupported(_) | Format::Binary => Err(nothing),
+        Format::Text
+        | Format::Markdown
+        | Format::Html
+        | Format::Code(_)
+        | Format::Csv
+        | Format::Json
+        | Format::Jsonl => {
+            Ok(Document { format: format.word().into(), warnings: vec![nothing], text_is_source: true, ..Document::default() })
+        }
+    }
+}
+
+impl Input<'_> {
+    /// Makes a document of a source that is text: decoded, cleaned, without blocks.
+    fn decode(self) -> Result<Document, Problem> {
+        self.decode_as(None)
+    }
+
+    fn decode_as(self, declared: Option<&'static encoding_rs::Encoding>) -> Result<Document, Problem> {
+        // Decoding at most triples the size, so a file over the limit is not even tried.
+        if self.bytes.len() as u64 / 4 > self.limits.max_text_bytes {
+            return Err(blocks::too_large(self.limits.max_text_bytes));
+        }
+        let decoded = encoding::decode(self.bytes, declared);
+        let mut document = Document {
+            encoding: Some(decoded.encoding.into()),
+            warnings: decoded.warning().into_iter().collect(),
+            text_is_source: true,
+            ..Document::default()
+        };
+        let mut removed = clean::Removed::default();
+        document.text = clean::clean(decoded.text, &mut removed);
+        blocks::note_removed(&mut document, removed);
+        if document.text.len() as u64 > self.limits.max_text_bytes {
+            return Err(blocks::too_large(self.limits.max_text_bytes));
+        }
+        Ok(document)
     }
 }

@@ -1,0 +1,352 @@
+//! What format is this? First bytes, then the name.
+//!
+//! Content wins over the name: a PDF called `.docx` is a PDF. The name decides between formats that are all plain text.
+//! Not for reading anything: an answer may be wrong about a file that is damaged.
+
+use super::extract::is_wide;
+
+/// A format, as far as extraction tells them apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    Text,
+    Markdown,
+    Html,
+    Pdf,
+    /// Program text or configuration, with the name of its language.
+    Code(&'static str),
+    Csv,
+    Json,
+    Jsonl,
+    /// Known, but not read: the word for what it is.
+    Unsupported(&'static str),
+    /// Neither text nor known.
+    Binary,
+}
+
+impl Format {
+    /// The stable word, as in `SourceRecord::format`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Markdown => "markdown",
+            Self::Html => "html",
+            Self::Pdf => "pdf",
+            Self::Code(_) => "code",
+            Self::Csv => "csv",
+            Self::Json => "json",
+            Self::Jsonl => "jsonl",
+            Self::Unsupported(what) => what,
+            Self::Binary => "binary",
+        }
+    }
+}
+
+/// Bytes looked at from each end of a file. Only the wide encodings are judged by the whole of it.
+const SAMPLE_BYTES: usize = 64 << 10;
+
+/// Decides the format of a file by its bytes and its name.
+pub fn detect(name: &str, bytes: &[u8]) -> Format {
+    let extension = extension(name);
+    if let Some(format) = by_signature(&extension, bytes) {
+        return format;
+    }
+    if !is_text(bytes) {
+        let wanted = by_name(name, &extension);
+        return match infer::get(bytes) {
+            Some(kind) => Format::Unsupported(kind.extension()),
+            // A damaged PDF may have lost its first bytes.
+            None if wanted == Some(Format::Pdf) => Format::Pdf,
+            None => Format::Binary,
+        };
+    }
+    let named = by_name(name, &extension);
+    match named {
+        Some(Format::Code(_) | Format::Markdown | Format::Csv | Format::Json | Format::Jsonl | Format::Html) => {}
+        None | Some(Format::Text | Format::Pdf | Format::Unsupported(_) | Format::Binary) if looks_like_html(bytes) => {
+            return Format::Html;
+        }
+        // Text under a name that promises a container: what it is called is not what it is.
+        Some(Format::Pdf | Format::Unsupported(_) | Format::Binary) if !bytes.is_empty() => {
+            return match named {
+                Some(Format::Unsupported(what)) if is_text_format(what) => Format::Unsupported(what),
+                _ => Format::Text,
+            };
+        }
+        _ => {}
+    }
+    named.or_else(|| by_shebang(bytes)).unwrap_or(Format::Text)
+}
+
+fn extension(name: &str) -> String {
+    match name.rsplit_once('.') {
+        Some((stem, extension)) if !stem.is_empty() => extension.to_lowercase(),
+        _ => String::new(),
+    }
+}
+
+/// Formats that say what they are in their first bytes, where text could hardly begin so.
+fn by_signature(extension: &str, bytes: &[u8]) -> Option<Format> {
+    let start = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
+    let starts = |magic: &[u8]| bytes.starts_with(magic);
+    let within = |magic: &[u8], limit: usize| bytes[..bytes.len().min(limit)].windows(magic.len()).any(|w| w == magic);
+    if start.starts_with(b"%PDF-") || (extension == "pdf" && within(b"%PDF-", 1024)) {
+        return Some(Format::Pdf);
+    }
+    if starts(b"PK\x03\x04") || starts(b"PK\x05\x06") || starts(b"PK\x07\x08") {
+        return Some(Format::Unsupported(zip_kind(bytes)));
+    }
+    if starts(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1") {
+        return Some(Format::Unsupported(match extension {
+            "doc" | "dot" => "doc",
+            "xls" | "xlt" => "xls",
+            "ppt" | "pps" => "ppt",
+            "msg" => "msg",
+            _ => "ole",
+        }));
+    }
+    if start.starts_with(b"{\\rtf") {
+        return Some(Format::Unsupported("rtf"));
+    }
+    None
+}
+
+/// What kind of zip it is, by the names of its members in the first and last [`SAMPLE_BYTES`].
+fn zip_kind(bytes: &[u8]) -> &'static str {
+    let head = &bytes[..bytes.len().min(SAMPLE_BYTES)];
+    let tail = &bytes[bytes.len() - bytes.len().min(SAMPLE_BYTES)..];
+    let has = |what: &[u8]| [head, tail].iter().any(|part| part.windows(what.len()).any(|w| w == what));
+    let kinds: [(&[u8], &str); 11] = [
+        (b"application/epub+zip", "epub"),
+        (b"application/vnd.oasis.opendocument.text", "odt"),
+        (b"application/vnd.oasis.opendocument.spreadsheet", "ods"),
+        (b"application/vnd.oasis.opendocument.presentation", "odp"),
+        (b"word/document", "docx"),
+        (b"xl/workbook", "xlsx"),
+        (b"ppt/presentation", "pptx"),
+        (b"word/", "docx"),
+        (b"xl/worksheets", "xlsx"),
+        (b"ppt/slides", "pptx"),
+        (b"META-INF/container.xml", "epub"),
+    ];
+    kinds.iter().find(|(mark, _)| has(mark)).map_or("zip", |(_, kind)| kind)
+}
+
+/// Text has hardly any control characters; in UTF-16 and UTF-32 zero bytes are none.
+fn is_text(bytes: &[u8]) -> bool {
+    let head = &bytes[..bytes.len().min(SAMPLE_BYTES)];
+    let tail = &bytes[head.len().max(bytes.len().saturating_sub(SAMPLE_BYTES))..];
+    let (mut zeros, mut controls) = (0usize, 0usize);
+    for &byte in head.iter().chain(tail) {
+        zeros += usize::from(byte == 0);
+        controls += usize::from(byte < 0x20 && !matches!(byte, b'\t' | b'\n' | b'\r' | 0x0c | 0x1b | 0x08 | 0) || byte == 0x7f);
+    }
+    let seen = head.len() + tail.len();
+    (zeros * 100 <= seen && controls * 33 <= seen) || is_wide(bytes)
+}
+
+/// Begins like a web page, after comments and an XML declaration.
+fn looks_like_html(bytes: &[u8]) -> bool {
+    let mut start = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    start = &start[..start.len().min(4096)];
+    loop {
+        start = start.trim_ascii_start();
+        let end: &[u8] = match start {
+            _ if start.starts_with(b"<!--") => b"-->",
+            _ if start.starts_with(b"<?xml") => b"?>",
+            _ => break,
+        };
+        match start.windows(end.len()).position(|w| w == end) {
+            Some(at) => start = &start[at + end.len()..],
+            None => return false,
+        }
+    }
+    let lower = start[..start.len().min(16)].to_ascii_lowercase();
+    let marks: [&[u8]; 4] = [b"<!doctype html", b"<html", b"<head>", b"<body"];
+    marks.iter().any(|mark| lower.starts_with(mark))
+}
+
+/// Formats that are text in themselves but make no sense read as such.
+fn is_text_format(what: &str) -> bool {
+    matches!(what, "eml" | "mbox" | "rtf")
+}
+
+fn by_shebang(bytes: &[u8]) -> Option<Format> {
+    let line = bytes.strip_prefix(b"#!")?.split(|&b| b == b'\n').next()?;
+    let line = std::str::from_utf8(&line[..line.len().min(200)]).ok()?;
+    let word = |w: &str| w.rsplit('/').next().unwrap_or("").trim_end_matches(|c: char| c.is_ascii_digit() || c == '.').to_owned();
+    let mut words = line.split_whitespace().map(word).filter(|w| w != "env" && !w.starts_with('-'));
+    Some(Format::Code(match words.next()?.as_str() {
+        "sh" | "bash" | "zsh" | "dash" | "ksh" | "fish" => "shell",
+        "python" | "pypy" => "python",
+        "node" | "deno" | "bun" => "javascript",
+        "perl" => "perl",
+        "ruby" => "ruby",
+        "php" => "php",
+        "lua" => "lua",
+        "Rscript" => "r",
+        "runhaskell" | "stack" => "haskell",
+        "make" => "make",
+        _ => return None,
+    }))
+}
+
+fn by_name(name: &str, extension: &str) -> Option<Format> {
+    let file = name.rsplit('/').next().unwrap_or(name);
+    let whole = match file {
+        "Makefile" | "makefile" | "GNUmakefile" => Some("make"),
+        "Dockerfile" | "Containerfile" => Some("dockerfile"),
+        "Jenkinsfile" => Some("groovy"),
+        "Rakefile" | "Gemfile" | "Vagrantfile" => Some("ruby"),
+        "CMakeLists.txt" => Some("cmake"),
+        "Cargo.lock" => Some("toml"),
+        _ => None,
+    };
+    if let Some(language) = whole {
+        return Some(Format::Code(language));
+    }
+    Some(match extension {
+        "txt" | "text" | "log" | "rst" | "adoc" | "asciidoc" | "org" | "tex" | "latex" | "srt" | "vtt" => Format::Text,
+        "md" | "markdown" | "mdown" | "mkd" | "mkdn" | "mdx" | "qmd" | "rmd" => Format::Markdown,
+        "html" | "htm" | "xhtml" | "xht" => Format::Html,
+        "pdf" => Format::Pdf,
+        "csv" | "tsv" | "tab" | "psv" => Format::Csv,
+        "json" | "json5" | "jsonc" | "geojson" | "webmanifest" | "ipynb" | "har" => Format::Json,
+        "jsonl" | "ndjson" => Format::Jsonl,
+        "eml" => Format::Unsupported("eml"),
+        "mbox" => Format::Unsupported("mbox"),
+        "rtf" => Format::Unsupported("rtf"),
+        "docx" => Format::Unsupported("docx"),
+        "xlsx" => Format::Unsupported("xlsx"),
+        "pptx" => Format::Unsupported("pptx"),
+        "odt" => Format::Unsupported("odt"),
+        "ods" => Format::Unsupported("ods"),
+        "odp" => Format::Unsupported("odp"),
+        "epub" => Format::Unsupported("epub"),
+        other => Format::Code(language(other)?),
+    })
+}
+
+/// The language of a file extension.
+fn language(extension: &str) -> Option<&'static str> {
+    Some(match extension {
+        "rs" => "rust",
+        "py" | "pyi" | "pyw" => "python",
+        "js" | "mjs" | "cjs" | "jsx" => "javascript",
+        "ts" | "tsx" | "mts" | "cts" => "typescript",
+        "vue" => "vue",
+        "svelte" => "svelte",
+        "go" => "go",
+        "java" => "java",
+        "c" | "h" => "c",
+        "cpp" | "cc" | "cxx" | "c++" | "hpp" | "hh" | "hxx" | "h++" | "ipp" | "inl" | "cu" | "cuh" => "cpp",
+        "cs" | "csx" => "csharp",
+        "fs" | "fsx" | "fsi" => "fsharp",
+        "rb" | "rake" | "gemspec" => "ruby",
+        "php" | "phtml" => "php",
+        "sh" | "bash" | "zsh" | "ksh" | "fish" | "bats" => "shell",
+        "ps1" | "psm1" | "psd1" => "powershell",
+        "bat" | "cmd" => "batch",
+        "sql" => "sql",
+        "kt" | "kts" => "kotlin",
+        "swift" => "swift",
+        "scala" | "sc" | "sbt" => "scala",
+        "groovy" | "gradle" => "groovy",
+        "lua" => "lua",
+        "pl" | "pm" => "perl",
+        "r" => "r",
+        "jl" => "julia",
+        "hs" | "lhs" => "haskell",
+        "ml" | "mli" => "ocaml",
+        "ex" | "exs" => "elixir",
+        "erl" | "hrl" => "erlang",
+        "clj" | "cljs" | "cljc" | "edn" => "clojure",
+        "lisp" | "el" | "scm" | "rkt" => "lisp",
+        "dart" => "dart",
+        "zig" => "zig",
+        "nim" => "nim",
+        "d" => "d",
+        "m" | "mm" => "objective-c",
+        "f" | "f90" | "f95" | "for" => "fortran",
+        "vb" | "bas" => "basic",
+        "pas" | "pp" => "pascal",
+        "asm" | "s" => "assembly",
+        "proto" => "protobuf",
+        "graphql" | "gql" => "graphql",
+        "tf" | "hcl" | "tfvars" => "hcl",
+        "nix" => "nix",
+        "cmake" => "cmake",
+        "mk" => "make",
+        "dockerfile" => "dockerfile",
+        "css" | "scss" | "sass" | "less" => "css",
+        "xml" | "xsd" | "xsl" | "xslt" | "svg" | "rss" | "atom" | "plist" | "csproj" | "wsdl" => "xml",
+        "toml" => "toml",
+        "yaml" | "yml" => "yaml",
+        "ini" | "cfg" | "conf" | "properties" | "editorconfig" | "desktop" | "service" => "ini",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(name: &str, bytes: &[u8], want: Format) {
+        assert_eq!(detect(name, bytes), want, "{name} {:?}", &bytes[..bytes.len().min(20)]);
+    }
+
+    #[test]
+    fn content_wins_over_the_name() {
+        let page = b"<!-- x -->\n<!DOCTYPE html><p>hi";
+        check("report.docx", b"%PDF-1.7\n...", Format::Pdf);
+        check("page.pdf", page, Format::Html);
+        check("page", b"<?xml version='1.0'?>\n<html xmlns=''>", Format::Html);
+        check("notes.txt", page, Format::Html);
+        check("view.php", page, Format::Code("php"));
+        check("notes.md", page, Format::Markdown);
+        check("x.pdf", b"PK\x03\x04....[Content_Types].xml...word/document.xml", Format::Unsupported("docx"));
+        check("x.docx", b"PK\x03\x04....hello.txt", Format::Unsupported("zip"));
+        check("x.txt", b"{\\rtf1\\ansi hello}", Format::Unsupported("rtf"));
+        check("x.docx", b"only text", Format::Text);
+        check("x.pdf", b"garbage %PDF-1.4 after some bytes", Format::Pdf);
+        check("old.doc", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0\0\0\0", Format::Unsupported("doc"));
+        check("pic.txt", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06", Format::Unsupported("png"));
+    }
+
+    #[test]
+    fn names_decide_between_texts() {
+        for (name, want) in [
+            ("a.md", Format::Markdown),
+            ("A.MD", Format::Markdown),
+            ("a.rs", Format::Code("rust")),
+            ("dir.rs/README", Format::Text),
+            ("Makefile", Format::Code("make")),
+            ("Cargo.toml", Format::Code("toml")),
+            ("a.csv", Format::Csv),
+            ("a.json", Format::Json),
+            ("a.jsonl", Format::Jsonl),
+            ("mail.eml", Format::Unsupported("eml")),
+            (".gitignore", Format::Text),
+            ("strange.qqq", Format::Text),
+            ("", Format::Text),
+        ] {
+            check(name, b"BM25 is a ranking function", want);
+        }
+        check("run", b"#!/usr/bin/env -S python3.11 -u\nprint()", Format::Code("python"));
+        check("run", b"#!/bin/bash\n", Format::Code("shell"));
+    }
+
+    #[test]
+    fn binary_data_is_not_text() {
+        let noise: Vec<u8> = (0..4096u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+        check("a.txt", &noise, Format::Binary);
+        check("a.txt", &[0], Format::Binary);
+        check("a.txt", &[0; 300_000], Format::Binary);
+        check("a.pdf", &noise, Format::Pdf);
+        let mut log = b"a line\n".repeat(50);
+        log.push(0);
+        check("a.log", &log, Format::Text);
+        let wide: Vec<u8> = "Wide text, no mark.\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        check("a.txt", &wide, Format::Text);
+        check("a.txt", "Größe, 名前".as_bytes(), Format::Text);
+    }
+}

@@ -1,0 +1,175 @@
+//! The facts that stand before a Markdown text, between `---` or `+++` lines.
+//!
+//! Reads what is used in practice: `key: value` (YAML) with quotes and lists of one level, and TOML. Not a YAML parser:
+//! what it does not understand it leaves out of the metadata.
+
+use std::collections::BTreeMap;
+
+use super::clean::title;
+
+/// Longest front matter looked for.
+const MAX_BYTES: usize = 64 << 10;
+
+/// Most keys kept.
+const MAX_KEYS: usize = 64;
+
+/// Splits off the front matter: its facts, and the byte where the text after it begins. `None` if there is none or it is
+/// never closed.
+pub fn split(text: &str) -> Option<(BTreeMap<String, String>, usize)> {
+    let rest = text.strip_prefix("---").or_else(|| text.strip_prefix("+++"))?;
+    let is_toml = text.starts_with('+');
+    let first_end = rest.find('\n')?;
+    if !rest[..first_end].trim().is_empty() {
+        return None;
+    }
+    let start = 3 + first_end + 1;
+    let mut at = start;
+    for line in text[start..].split_inclusive('\n') {
+        if at - start > MAX_BYTES {
+            return None;
+        }
+        let word = line.trim_end();
+        if (is_toml && word == "+++") || (!is_toml && (word == "---" || word == "...")) {
+            let inside = &text[start..at];
+            let facts = if is_toml { toml_facts(inside) } else { yaml_facts(inside)? };
+            return Some((facts, at + line.len()));
+        }
+        at += line.len();
+    }
+    None
+}
+
+fn toml_facts(inside: &str) -> BTreeMap<String, String> {
+    let Ok(table) = inside.parse::<toml::Table>() else { return BTreeMap::new() };
+    let mut facts = BTreeMap::new();
+    for (key, value) in table.iter().take(MAX_KEYS) {
+        let text = match value {
+            toml::Value::String(text) => text.clone(),
+            toml::Value::Array(items) => {
+                items.iter().map(|item| item.as_str().map_or_else(|| item.to_string(), str::to_owned)).collect::<Vec<_>>().join(", ")
+            }
+            toml::Value::Table(_) => continue,
+            toml::Value::Integer(_) | toml::Value::Float(_) | toml::Value::Boolean(_) | toml::Value::Datetime(_) => {
+                value.to_string()
+            }
+        };
+        insert(&mut facts, key, &text);
+    }
+    facts
+}
+
+/// `None` if a line that is not blank, a comment, indented or a list item has no colon: then this is a text between two
+/// rules and no front matter.
+fn yaml_facts(inside: &str) -> Option<BTreeMap<String, String>> {
+    let mut facts = BTreeMap::new();
+    let mut list: Option<(String, Vec<String>)> = None;
+    for line in inside.lines() {
+        let trimmed = line.trim();
+        if trimmed.is_empty() || trimmed.starts_with('#') {
+            continue;
+        }
+        if let Some(item) = trimmed.strip_prefix("- ") {
+            if let Some((_, items)) = &mut list
+                && items.len() < MAX_KEYS
+            {
+                items.push(unquote(item).to_owned());
+            }
+            continue;
+        }
+        if line.starts_with([' ', '\t']) {
+            // Of a block scalar or a nested map: a scalar's lines are kept, a map's are not.
+            if let Some((key, items)) = &mut list
+                && (trimmed.find(": ").is_none() || key.ends_with('>') || key.ends_with('|'))
+                && items.len() < MAX_KEYS
+            {
+                items.push(trimmed.to_owned());
+            }
+            continue;
+        }
+        finish_list(&mut facts, list.take());
+        let (key, value) = line.split_once(':')?;
+        if !value.is_empty() && !value.starts_with([' ', '\t']) {
+            return None;
+        }
+        match value.trim() {
+            "" => list = Some((key.to_owned(), Vec::new())),
+            mark @ ("|" | ">" | "|-" | ">-") => list = Some((format!("{key}{}", &mark[..1]), Vec::new())),
+            value => insert(&mut facts, key, &flow(value)),
+        }
+        if facts.len() >= MAX_KEYS {
+            break;
+        }
+    }
+    finish_list(&mut facts, list);
+    Some(facts)
+}
+
+fn finish_list(facts: &mut BTreeMap<String, String>, list: Option<(String, Vec<String>)>) {
+    if let Some((key, items)) = list {
+        let is_scalar = key.ends_with(['|', '>']);
+        insert(facts, key.trim_end_matches(['|', '>']), &items.join(if is_scalar { " " } else { ", " }));
+    }
+}
+
+/// A value as text: without quotes, `[a, "b"]` as `a, b`.
+fn flow(value: &str) -> String {
+    match value.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+        Some(items) => items.split(',').map(|item| unquote(item.trim())).filter(|i| !i.is_empty()).collect::<Vec<_>>().join(", "),
+        None => unquote(value).to_owned(),
+    }
+}
+
+fn unquote(text: &str) -> &str {
+    let text = text.trim();
+    ['"', '\'']
+        .iter()
+        .find_map(|&quote| text.strip_prefix(quote)?.strip_suffix(quote))
+        .unwrap_or_else(|| text.split(" #").next().unwrap_or(text).trim_end())
+}
+
+fn insert(facts: &mut BTreeMap<String, String>, key: &str, value: &str) {
+    if let (Some(key), Some(value)) = (title(unquote(key)), title(value)) {
+        facts.insert(key.to_lowercase(), value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, want: Option<(&[(&str, &str)], &str)>) {
+        let got = split(text);
+        match want {
+            None => assert_eq!(got, None, "{text:?}"),
+            Some((facts, rest)) => {
+                let (found, end) = got.expect(text);
+                let found: Vec<_> = found.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
+                assert_eq!((found.as_slice(), &text[end..]), (facts, rest));
+            }
+        }
+    }
+
+    #[test]
+    fn yaml() {
+        let text = "---\nTitle: \"A: b\" \ntags: [x, 'y z']\ndate: 2024-01-02 # day\nauthors:\n  - Ann\n  - \"Bo\"\nabout: >\n  two\n  lines\n---\nbody\n";
+        let facts: &[_] =
+            &[("about", "two lines"), ("authors", "Ann, Bo"), ("date", "2024-01-02"), ("tags", "x, y z"), ("title", "A: b")];
+        check(text, Some((facts, "body\n")));
+        check("---\n---\nx", Some((&[], "x")));
+        check("---\na: b\n...", Some((&[("a", "b")], "")));
+    }
+
+    #[test]
+    fn toml() {
+        let text = "+++\ntitle = \"T\"\ntags = [\"a\", \"b\"]\nweight = 3\n[extra]\nx = 1\n+++\nbody";
+        check(text, Some((&[("tags", "a, b"), ("title", "T"), ("weight", "3")], "body")));
+    }
+
+    #[test]
+    fn what_is_no_front_matter() {
+        for text in ["", "---", "---\n", "---\ntitle: x\n", "----\na: b\n---\n", "text\n---\na: b\n---\n", "---\nJust a paragraph.\n---\n", "+++\na = 1\n---\n"] {
+            check(text, None);
+        }
+        check(&format!("---\n{}---\n", "key: value\n".repeat(10_000)), None);
+    }
+}

@@ -1,0 +1,145 @@
+use super::*;
+use crate::ingest::{
+    detect::Format,
+    document::BlockKind,
+    extract::{Limits, reason},
+};
+
+fn extract(html: &str) -> Document {
+    let limits = Limits::default();
+    let document = Html
+        .extract(Input { bytes: html.into(), format: Format::Html, limits: &limits })
+        .expect("a page always has text");
+    assert_eq!(document.check(), Ok(()), "{html}");
+    document
+}
+
+fn outline(document: &Document) -> Vec<String> {
+    let word = |kind: &BlockKind| match kind {
+        BlockKind::Heading(level) => format!("h{level}"),
+        BlockKind::Table { .. } => "table".into(),
+        other => format!("{other:?}").to_lowercase(),
+    };
+    document
+        .blocks
+        .iter()
+        .map(|b| format!("{} [{}] {}", word(&b.kind), b.heading.join(" > "), &document.text[b.span.range()]))
+        .collect()
+}
+
+fn check(html: &str, want: &[&str]) {
+    assert_eq!(outline(&extract(html)), want, "{html}");
+}
+
+#[test]
+fn headings_paragraphs_and_entities() {
+    check(
+        "<title>T</title>hello <b>wo</b>rld<h1>A &amp; <div>B</div></h1><p>one<br>two<p>three&nbsp;four<h3>C</h3><div>five<h2>D</h2></div>six",
+        &[
+            "paragraph [] hello world",
+            "h1 [A & B] A & B",
+            "paragraph [A & B] one\ntwo",
+            "paragraph [A & B] three four",
+            "h3 [A & B > C] C",
+            "paragraph [A & B > C] five",
+            "h2 [A & B > D] D",
+            "paragraph [A & B > D] six",
+        ],
+    );
+}
+
+#[test]
+fn lists() {
+    check(
+        "<ul><li>one<li><p>two</p><p>more</p><ol start=3><li>x</li><li>y</ol></ul><dl><dt>term<dd>meaning</dl>",
+        &["list [] - one\n- two\n  more\n  3. x\n  4. y", "list [] - term\n  meaning"],
+    );
+}
+
+#[test]
+fn tables_lists_and_code_in_their_places() {
+    check(
+        "<blockquote>q</blockquote><table><caption>cap</caption><tr><th>K<th>V<tr><td>speed<td>42</table>\
+         <pre><code class='language-rust'>let x = 1;\nlet y = 2;</code></pre>",
+        &[
+            "quote [] q",
+            "paragraph [] cap",
+            "table [] | K | V |\n| --- | --- |\n| speed | 42 |",
+            "fence [] ```rust\nlet x = 1;\nlet y = 2;\n```",
+        ],
+    );
+}
+
+#[test]
+fn a_table_that_lays_out_a_page_is_running_text() {
+    check(
+        "<table><tr><td>menu<td><h1>Head</h1><p>body</p><table><tr><td>a<td>b</table></table>after",
+        &["paragraph [] menu", "h1 [Head] Head", "paragraph [Head] body", "table [Head] | a | b |", "paragraph [Head] after"],
+    );
+}
+
+#[test]
+fn what_a_reader_does_not_see_is_left_out() {
+    check(
+        "<head><title>T</title><style>.a{}</style></head><body><!-- comment --><nav><ul><li>Home</ul></nav><script>x<y</script \
+         x><noscript>no</noscript><p hidden>a<p>b<div style='display: none'><p>c</div><span aria-hidden=true>d</span>\
+         <div aria-hidden=true>e</div><svg><title>pic</title></svg><template>f</template><span style='font-size:0'>g</span>\
+         <dialog>h</dialog><ul><li>i</ul>",
+        &["paragraph [] b", "paragraph [] e", "list [] - i"],
+    );
+    let document = extract("<title>A <b> \n title</title><meta name=Author content='Ann B'><p>x\u{200b}y&shy;z");
+    assert_eq!((document.title.as_deref(), document.author.as_deref()), (Some("A <b> title"), Some("Ann B")));
+    assert_eq!((document.text.as_str(), document.metadata["removed_characters"].as_str()), ("xyz", "2"));
+}
+
+#[test]
+fn lines_are_those_of_the_source() {
+    let document = extract("<html>\n<h1>A\n</h1>\n\n<p>one\ntwo &amp;\nthree</p><ul>\n<li>x\n<li>y</ul>\n<table>\n<tr><td>1<td>2\n</table>");
+    let lines: Vec<_> = document.blocks.iter().map(|b| b.lines.map(|l| (l.first, l.last)).expect("html has lines")).collect();
+    assert_eq!(lines, [(2, 2), (5, 7), (8 + 1, 10 - 1 + 1), (11 - 0, 13)].map(|(a, b)| (a, b)), "{:?}", outline(&document));
+}
+
+#[test]
+fn encodings_are_declared_or_guessed() {
+    for (html, want) in [
+        (&b"<meta charset=koi8-r><p>\xf0\xd2\xc9\xd7\xc5\xd4"[..], "Привет"),
+        (b"<META HTTP-EQUIV=content-type CONTENT='text/html; charset=windows-1251'><p>\xcf\xf0\xe8\xe2\xe5\xf2", "Привет"),
+        (b"<meta charset=iso-8859-1><p>\xc3\xa9t\xc3\xa9", "été"),
+        (b"\xef\xbb\xbf<meta charset=utf-16><p>\xc3\xa9", "é"),
+    ] {
+        let limits = Limits::default();
+        let document =
+            Html.extract(Input { bytes: html.to_vec(), format: Format::Html, limits: &limits }).expect("a page");
+        assert_eq!(document.text, want);
+    }
+}
+
+#[test]
+fn any_nesting_is_read_in_linear_time() {
+    let n = 50_000;
+    for (html, want) in [
+        (format!("{}core{}", "<div>".repeat(n), "</div>".repeat(n)), "core"),
+        (format!("{}core", "<p><b><i>".repeat(n)), "core"),
+        (format!("{}core", "<table><tr><td>".repeat(n)), "core"),
+        (format!("{}core", "<ul><li>".repeat(n)), "core"),
+        (format!("{}core", "<blockquote>".repeat(n)), "core"),
+        (format!("{}{}core", "<div>".repeat(n), "</p></span></td>".repeat(n)), "core"),
+        (format!("{}core", "<div hidden>".repeat(n)), ""),
+        (format!("{}core", "</div>".repeat(n)), "core"),
+        (format!("{}core", "<a href='x".repeat(n)), ""),
+        (format!("{}core", "<h1><h2>".repeat(n)), "core"),
+        (format!("<table>{}core", "<td rowspan=60 colspan=60>x".repeat(1000)), "core"),
+    ] {
+        let document = extract(&html);
+        assert!(document.text.ends_with(want), "{}…: {:?}", &html[..20], document.text.get(..100));
+        assert!(document.text.len() < 20 * html.len());
+    }
+}
+
+#[test]
+fn text_has_a_limit() {
+    let limits = Limits { max_text_bytes: 1000, ..Limits::default() };
+    let html = format!("<table>{}</table>", "<tr><td>a<td>b".repeat(1000));
+    let input = Input { bytes: html[..3500].into(), format: Format::Html, limits: &limits };
+    assert_eq!(Html.extract(input).map(|d| d.text.len()).map_err(|p| p.reason), Err(reason::TOO_LARGE.into()));
+}

@@ -1,0 +1,487 @@
+//! Tokens of a page into blocks of text.
+
+use std::{cell::RefCell, collections::BTreeMap};
+
+use html5ever::tokenizer::{Tag, TagKind, Token, TokenSink, TokenSinkResult};
+
+use super::{
+    elements::{attribute, heading_level, is_block, is_hidden, is_void, raw_kind},
+    stack::Stack,
+    table::{self, Table},
+};
+use crate::{
+    ingest::{
+        document::BlockKind,
+        extract::{
+            blocks::{From, Rendered},
+            clean::title,
+        },
+    },
+    types::Lines,
+};
+
+/// Deepest indentation of a list.
+const MAX_INDENT: usize = 8;
+
+const HEADINGS: [&str; 6] = ["h1", "h2", "h3", "h4", "h5", "h6"];
+
+/// What was read of a page.
+pub struct Page {
+    pub out: Rendered,
+    pub title: Option<String>,
+    pub metadata: BTreeMap<String, String>,
+}
+
+/// Receives the tokens. (The tokenizer lends it out shared, hence the cell.)
+pub struct Walk(RefCell<State>);
+
+impl Walk {
+    pub fn new(max_text_bytes: u64, source_bytes: usize, is_xml: bool) -> Self {
+        Self(RefCell::new(State::new(max_text_bytes, source_bytes, is_xml)))
+    }
+
+    pub fn next_line(&self) {
+        let line = &mut self.0.borrow_mut().line;
+        *line = line.saturating_add(1);
+    }
+
+    pub fn finish(self) -> Page {
+        self.0.into_inner().finish()
+    }
+}
+
+impl TokenSink for Walk {
+    type Handle = ();
+
+    fn process_token(&self, token: Token, _line: u64) -> TokenSinkResult<()> {
+        let mut state = self.0.borrow_mut();
+        match token {
+            Token::CharacterTokens(text) => state.text(&text),
+            Token::TagToken(tag) if tag.kind == TagKind::StartTag => {
+                let raw = state.start(&tag);
+                if let Some(kind) = raw.then(|| raw_kind(&tag.name)).flatten() {
+                    return TokenSinkResult::RawData(kind);
+                }
+            }
+            Token::TagToken(tag) => state.end(&tag.name),
+            Token::DoctypeToken(_)
+            | Token::CommentToken(_)
+            | Token::NullCharacterToken
+            | Token::EOFToken
+            | Token::ParseError(_) => {}
+        }
+        TokenSinkResult::Continue
+    }
+}
+
+struct State {
+    out: Rendered,
+    line: u32,
+    is_xml: bool,
+    stack: Stack,
+    metadata: BTreeMap<String, String>,
+    /// Text of the `title` element, while open and after.
+    title: String,
+    in_title: bool,
+    first_heading: Option<String>,
+    /// Running text of the block at work, white space collapsed, and where it came from.
+    run: String,
+    run_lines: Option<Lines>,
+    heading: Option<u8>,
+    path: Vec<(u8, String)>,
+    titles: Vec<String>,
+    /// Open lists, with the number of the next item of a numbered one.
+    lists: Vec<Option<u64>>,
+    marker: Option<String>,
+    list: String,
+    list_lines: Option<Lines>,
+    quotes: usize,
+    tables: Vec<Table>,
+    /// Text of a `pre`, and the word for its language.
+    pre: Option<(String, String)>,
+    pre_lines: Option<Lines>,
+    carry_budget: usize,
+}
+
+impl State {
+    fn new(max_text_bytes: u64, source_bytes: usize, is_xml: bool) -> Self {
+        Self {
+            out: Rendered::new(max_text_bytes),
+            line: 1,
+            is_xml,
+            stack: Stack::default(),
+            metadata: BTreeMap::new(),
+            title: String::new(),
+            in_title: false,
+            first_heading: None,
+            run: String::new(),
+            run_lines: None,
+            heading: None,
+            path: Vec::new(),
+            titles: Vec::new(),
+            lists: Vec::new(),
+            marker: None,
+            list: String::new(),
+            list_lines: None,
+            quotes: 0,
+            tables: Vec::new(),
+            pre: None,
+            pre_lines: None,
+            carry_budget: source_bytes,
+        }
+    }
+
+    fn finish(mut self) -> Page {
+        self.close_to(0);
+        self.break_run();
+        self.flush_list();
+        Page { out: self.out, title: title(&self.title).or(self.first_heading), metadata: self.metadata }
+    }
+
+    // ---- text ----
+
+    fn text(&mut self, text: &str) {
+        if self.in_title {
+            self.title.push_str(text);
+            return;
+        }
+        if self.stack.is_hidden() || self.out.is_full() {
+            return;
+        }
+        if let Some((pre, _)) = &mut self.pre {
+            pre.push_str(text);
+            saw(&mut self.pre_lines, self.line);
+            return;
+        }
+        for letter in text.chars() {
+            // Only what HTML calls white space: a no-break space is a character.
+            if matches!(letter, ' ' | '\t' | '\n' | '\r' | '\x0c') {
+                if !self.run.is_empty() && !self.run.ends_with([' ', '\n']) {
+                    self.run.push(' ');
+                }
+            } else {
+                self.run.push(if letter == '\u{a0}' { ' ' } else { letter });
+                saw(&mut self.run_lines, self.line);
+            }
+        }
+    }
+
+    // ---- tags ----
+
+    /// Takes a start tag; says whether what is inside may have to be read raw.
+    fn start(&mut self, tag: &Tag) -> bool {
+        let name: &str = &tag.name;
+        if name == "meta" {
+            self.meta(tag);
+            return false;
+        }
+        if let Some(place) = self.stack.closed_by_start(name) {
+            self.close_to(place);
+        }
+        if is_block(name) {
+            self.break_run();
+        }
+        if is_void(name) {
+            self.void(name);
+            return false;
+        }
+        let closes_itself = tag.self_closing && (self.is_xml || self.stack.last_place("svg").is_some());
+        if closes_itself {
+            return false;
+        }
+        // A second title is none.
+        let hides = is_hidden(tag) || (name == "title" && !self.title.is_empty());
+        if self.stack.push(tag.name.clone(), hides) && !self.stack.is_hidden() {
+            self.opened(name, tag);
+        }
+        true
+    }
+
+    fn end(&mut self, name: &str) {
+        if name == "title" {
+            self.in_title = false;
+        }
+        match self.stack.closed_by_end(name) {
+            Some(place) => self.close_to(place),
+            None if is_block(name) => self.break_run(),
+            None => {}
+        }
+    }
+
+    fn close_to(&mut self, place: usize) {
+        for element in self.stack.close_to(place) {
+            if element.was_read {
+                self.closed(&element.name);
+            } else if is_block(&element.name) {
+                self.break_run();
+            }
+        }
+    }
+
+    fn void(&mut self, name: &str) {
+        if name != "br" || self.stack.is_hidden() {
+            return;
+        }
+        if let Some((pre, _)) = &mut self.pre {
+            pre.push('\n');
+            return;
+        }
+        let is_line = self.heading.is_none() && self.lists.is_empty() && !self.in_cell();
+        self.run.truncate(self.run.trim_end_matches(' ').len());
+        if !self.run.is_empty() && !self.run.ends_with('\n') {
+            self.run.push(if is_line { '\n' } else { ' ' });
+        }
+    }
+
+    /// An element that is read has begun.
+    fn opened(&mut self, name: &str, tag: &Tag) {
+        match name {
+            "title" => self.in_title = true,
+            "html" => {
+                if let Some(lang) = attribute(tag, "lang").and_then(title) {
+                    self.metadata.insert("lang".into(), lang);
+                }
+            }
+            "ul" | "menu" | "dir" | "dl" => self.lists.push(None),
+            "ol" => self.lists.push(Some(attribute(tag, "start").and_then(|s| s.trim().parse().ok()).unwrap_or(1))),
+            "li" | "dt" => self.item(),
+            "blockquote" => {
+                self.flush_list();
+                self.quotes += 1;
+            }
+            "table" => self.begin_table(),
+            "thead" => self.with_table(|table| table.in_head = true),
+            "tr" => self.with_table(Table::end_row),
+            "td" | "th" => {
+                let (columns, rows) = (attribute(tag, "colspan"), attribute(tag, "rowspan"));
+                self.with_table(|table| {
+                    table.end_cell();
+                    table.begin_cell(name == "th", columns, rows);
+                });
+            }
+            "pre" if self.pre.is_none() && !self.in_cell() => {
+                self.flush_list();
+                self.pre = Some((String::new(), language(tag).unwrap_or_default()));
+            }
+            "code" => {
+                if let (Some((_, word)), Some(language)) = (&mut self.pre, language(tag))
+                    && word.is_empty()
+                {
+                    *word = language;
+                }
+            }
+            _ => {
+                if let Some(level) = heading_level(name) {
+                    self.flush_list();
+                    self.lay_out();
+                    self.heading = Some(level);
+                }
+            }
+        }
+    }
+
+    /// An element has ended, by its end tag or another's.
+    fn closed(&mut self, name: &str) {
+        if is_block(name) {
+            self.break_run();
+        }
+        match name {
+            "ul" | "ol" | "menu" | "dir" | "dl" => {
+                if self.lists.pop().is_some() && self.lists.is_empty() {
+                    self.flush_list();
+                }
+                self.marker = None;
+            }
+            "li" | "dt" => self.marker = None,
+            "blockquote" => {
+                self.flush_list();
+                self.quotes = self.quotes.saturating_sub(1);
+            }
+            "thead" => self.with_table(|table| {
+                table.end_row();
+                table.in_head = false;
+            }),
+            "td" | "th" => self.with_table(Table::end_cell),
+            "tr" => self.with_table(Table::end_row),
+            "table" => self.end_table(),
+            "pre" => self.end_pre(),
+            _ => {}
+        }
+    }
+
+    fn meta(&mut self, tag: &Tag) {
+        let Some(content) = attribute(tag, "content").and_then(title) else { return };
+        let Some(name) = attribute(tag, "name").or_else(|| attribute(tag, "property")) else { return };
+        let key = match name.to_ascii_lowercase().as_str() {
+            "author" => "author",
+            "description" => "description",
+            "keywords" => "keywords",
+            "date" | "dcterms.date" | "article:published_time" => "date",
+            _ => return,
+        };
+        self.metadata.entry(key.into()).or_insert(content);
+    }
+
+    // ---- running text ----
+
+    fn in_cell(&self) -> bool {
+        self.tables.last().is_some_and(Table::has_cell)
+    }
+
+    /// Ends the run of text: into a cell, a list item, a heading or a paragraph.
+    fn break_run(&mut self) {
+        if let Some((pre, _)) = &mut self.pre {
+            if !pre.is_empty() && !pre.ends_with('\n') {
+                pre.push('\n');
+            }
+            return;
+        }
+        if let Some(level) = self.heading
+            && self.stack.last_place(HEADINGS[usize::from(level) - 1]).is_some()
+        {
+            // A block inside a heading that is still open.
+            if !self.run.is_empty() && !self.run.ends_with(' ') {
+                self.run.push(' ');
+            }
+            return;
+        }
+        let run = std::mem::take(&mut self.run);
+        let lines = self.run_lines.take();
+        let text = run.trim();
+        let heading = self.heading.take();
+        if text.is_empty() {
+            return;
+        }
+        if let Some(level) = heading {
+            self.emit_heading(level, text, lines);
+        } else if let Some(table) = self.tables.last_mut().filter(|table| table.has_cell()) {
+            table.push(text);
+        } else if !self.lists.is_empty() {
+            self.push_item(text, lines);
+        } else {
+            let kind = if self.quotes > 0 { BlockKind::Quote } else { BlockKind::Paragraph };
+            self.emit(kind, text, lines);
+        }
+    }
+
+    fn emit(&mut self, kind: BlockKind, text: &str, lines: Option<Lines>) {
+        self.out.block(kind, From { heading: &self.titles, lines, page: None }, text);
+    }
+
+    fn emit_heading(&mut self, level: u8, text: &str, lines: Option<Lines>) {
+        while self.path.last().is_some_and(|(open, _)| *open >= level) {
+            self.path.pop();
+        }
+        if let Some(words) = title(text) {
+            if level == 1 && self.first_heading.is_none() {
+                self.first_heading = Some(words.clone());
+            }
+            self.path.push((level, words));
+        }
+        self.titles = self.path.iter().map(|(_, words)| words.clone()).collect();
+        self.emit(BlockKind::Heading(level), &text.replace('\n', " "), lines);
+    }
+
+    // ---- lists ----
+
+    fn item(&mut self) {
+        self.marker = Some(match self.lists.last_mut() {
+            Some(Some(number)) => {
+                let marker = format!("{number}. ");
+                *number = number.saturating_add(1);
+                marker
+            }
+            _ => "- ".into(),
+        });
+    }
+
+    fn push_item(&mut self, text: &str, lines: Option<Lines>) {
+        if !self.list.is_empty() {
+            self.list.push('\n');
+        }
+        let indent = (self.lists.len() - 1).min(MAX_INDENT);
+        self.list.push_str(&"  ".repeat(indent));
+        self.list.push_str(&self.marker.take().unwrap_or_else(|| "  ".into()));
+        self.list.push_str(&text.replace('\n', " "));
+        if let Some(lines) = lines {
+            let first = self.list_lines.map_or(lines.first, |list| list.first);
+            self.list_lines = Some(Lines { first, last: lines.last });
+        }
+    }
+
+    fn flush_list(&mut self) {
+        let list = std::mem::take(&mut self.list);
+        let lines = self.list_lines.take();
+        self.emit(BlockKind::List, &list, lines);
+    }
+
+    // ---- tables and code ----
+
+    fn with_table(&mut self, change: impl FnOnce(&mut Table)) {
+        if let Some(table) = self.tables.last_mut() {
+            change(table);
+        }
+    }
+
+    fn begin_table(&mut self) {
+        self.flush_list();
+        self.lay_out();
+        self.tables.push(Table::new(self.line, self.carry_budget / 4));
+        self.carry_budget -= self.carry_budget / 4;
+    }
+
+    /// The open table turns out to lay out a page: what it holds so far is written, the rest is running text.
+    fn lay_out(&mut self) {
+        if self.in_cell() {
+            self.emit_table();
+            self.with_table(|table| table.is_layout = true);
+        }
+    }
+
+    fn end_table(&mut self) {
+        self.emit_table();
+        self.tables.pop();
+    }
+
+    fn emit_table(&mut self) {
+        let Some(table) = self.tables.last_mut() else { return };
+        let lines = Some(Lines { first: table.first_line, last: self.line });
+        match table.render() {
+            table::Rendered::Rows { header, rows } => {
+                let from = From { heading: &self.titles, lines, page: None };
+                self.out.table(from, &header, &rows);
+            }
+            table::Rendered::Paragraphs(paragraphs) => {
+                for text in paragraphs {
+                    self.emit(BlockKind::Paragraph, &text, lines);
+                }
+            }
+        }
+    }
+
+    fn end_pre(&mut self) {
+        let Some((text, language)) = self.pre.take() else { return };
+        let lines = self.pre_lines.take();
+        let text = text.strip_prefix('\n').unwrap_or(&text).trim_end();
+        if text.trim().is_empty() {
+            return;
+        }
+        // The fence must be longer than any in the text.
+        let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+        let fence = "`".repeat((longest + 1).clamp(3, 64));
+        self.emit(BlockKind::Fence, &format!("{fence}{language}\n{text}\n{fence}"), lines);
+    }
+}
+
+fn saw(lines: &mut Option<Lines>, line: u32) {
+    *lines = Some(Lines { first: lines.map_or(line, |lines| lines.first), last: line });
+}
+
+/// The language that a class like `language-rust` or `highlight-source-rust` names.
+fn language(tag: &Tag) -> Option<String> {
+    let class = attribute(tag, "class")?;
+    let prefixes = ["language-", "lang-", "highlight-source-"];
+    let word = class.split_ascii_whitespace().find_map(|word| prefixes.iter().find_map(|prefix| word.strip_prefix(prefix)))?;
+    let is_word = word.len() <= 20 && word.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'#'));
+    is_word.then(|| word.to_owned())
+}

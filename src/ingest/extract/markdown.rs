@@ -1,0 +1,323 @@
+//! Markdown: the source stays the text; its parser only says where the blocks are.
+//!
+//! Front matter becomes metadata and is in no block. HTML comments are taken out of the text, but for their line ends, so
+//! lines keep their numbers: a reader of the page sees neither. Everything else is covered.
+
+use std::ops::Range;
+
+use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+
+use super::{
+    Extract, Input, blocks::Blocks, clean::title, front_matter, problem, reason,
+    text::{paragraphs, push_paragraphs},
+};
+use crate::{
+    index::Problem,
+    ingest::document::{BlockKind, Document},
+    types::Span,
+};
+
+/// Deepest nesting of quotes and lists that is parsed.
+const MAX_DEPTH: usize = 100;
+
+pub struct Markdown;
+
+impl Extract for Markdown {
+    fn extract(&self, input: Input<'_>) -> Result<Document, Problem> {
+        let mut document = input.decode()?;
+        let mut body = 0;
+        if let Some((facts, end)) = front_matter::split(&document.text) {
+            document.title = facts.get("title").cloned();
+            document.author = facts.get("author").or_else(|| facts.get("authors")).cloned();
+            document.metadata.extend(facts);
+            body = end;
+        }
+        if is_too_deep(&document.text[body..]) {
+            document.warnings.push(problem(
+                reason::DEEP_NESTING,
+                format!("quotes or lists nested deeper than {MAX_DEPTH}: read as plain text"),
+            ));
+            document.blocks = paragraphs(&document.text);
+            return Ok(document);
+        }
+        if let Some(text) = without_comments(&document.text, body) {
+            document.text = text;
+        }
+        let mut reader = Reader::new(&document.text, body);
+        reader.read();
+        let (blocks, first_heading) = (reader.blocks, reader.first_heading);
+        document.blocks = blocks.into_list();
+        document.title = document.title.or(first_heading);
+        Ok(document)
+    }
+}
+
+/// Each container mark at the start of a line opens a level; the parser's work is lines times levels.
+fn is_too_deep(text: &str) -> bool {
+    text.lines().any(|line| {
+        let marks = line.bytes().take_while(|b| matches!(b, b'>' | b' ' | b'\t' | b'-' | b'+' | b'*'));
+        marks.filter(|b| !matches!(b, b' ' | b'\t')).take(MAX_DEPTH + 1).count() > MAX_DEPTH
+            && !line.trim().bytes().all(|b| matches!(b, b'-' | b'*' | b' '))
+    })
+}
+
+const OPTIONS: Options = Options::ENABLE_TABLES
+    .union(Options::ENABLE_FOOTNOTES)
+    .union(Options::ENABLE_STRIKETHROUGH)
+    .union(Options::ENABLE_TASKLISTS)
+    .union(Options::ENABLE_HEADING_ATTRIBUTES);
+
+/// The text without its HTML comments, or `None` if there are none. Comments in code are code; one that is never closed
+/// stays.
+fn without_comments(text: &str, body: usize) -> Option<String> {
+    text[body..].contains("<!--").then_some(())?;
+    let mut out = String::with_capacity(text.len());
+    let mut done = 0;
+    for (event, range) in Parser::new_ext(&text[body..], OPTIONS).into_offset_iter() {
+        if !matches!(event, Event::Start(Tag::HtmlBlock) | Event::InlineHtml(_)) {
+            continue;
+        }
+        let (mut at, end) = (body + range.start, body + range.end);
+        while let Some(open) = text[at..end].find("<!--").map(|found| at + found) {
+            let Some(close) = text[open..end].find("-->").map(|found| open + found + 3) else { break };
+            // A comment in a quote or a list is read twice: in the HTML block, and in a piece of it.
+            if open >= done {
+                out.push_str(&text[done..open]);
+                out.extend(text[open..close].chars().filter(|&c| c == '\n'));
+                done = close;
+            }
+            at = close;
+        }
+    }
+    (done > 0).then(|| out + &text[done..])
+}
+
+/// Turns the parser's events into blocks.
+struct Reader<'a> {
+    text: &'a str,
+    /// Where the body begins, after the front matter.
+    body: usize,
+    blocks: Blocks,
+    /// Titles of the open sections and their levels.
+    path: Vec<(u8, String)>,
+    heading: Vec<String>,
+    /// Everything before is in a block or left out on purpose.
+    done: usize,
+    first_heading: Option<String>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(text: &'a str, body: usize) -> Self {
+        Self { text, body, blocks: Blocks::default(), path: Vec::new(), heading: Vec::new(), done: body, first_heading: None }
+    }
+
+    fn read(&mut self) {
+        let mut events = Parser::new_ext(&self.text[self.body..], OPTIONS).into_offset_iter();
+        while let Some((event, range)) = events.next() {
+            let span = self.span(range);
+            match event {
+                Event::Start(tag) => self.block(tag, span, &mut events),
+                // A rule says nothing: it goes with what stands before it.
+                Event::Rule
+                | Event::End(_)
+                | Event::Text(_)
+                | Event::Code(_)
+                | Event::InlineMath(_)
+                | Event::DisplayMath(_)
+                | Event::Html(_)
+                | Event::InlineHtml(_)
+                | Event::FootnoteReference(_)
+                | Event::SoftBreak
+                | Event::HardBreak
+                | Event::TaskListMarker(_) => {}
+            }
+        }
+        self.fill(self.text.len());
+    }
+
+    fn span(&self, range: Range<usize>) -> Span {
+        Span::new(self.body + range.start, self.body + range.end)
+    }
+
+    /// One block of the top level, with all that is inside it.
+    fn block(&mut self, tag: Tag<'_>, span: Span, events: &mut impl Iterator<Item = (Event<'a>, Range<usize>)>) {
+        let end = tag.to_end();
+        let mut words = String::new();
+        let mut header = span.start;
+        let mut depth = 1;
+        for (event, range) in events.by_ref() {
+            match event {
+                Event::Start(_) => depth += 1,
+                Event::End(TagEnd::TableHead) if depth == 2 => {
+                    header = self.body + range.end;
+                    depth -= 1;
+                }
+                Event::End(_) => depth -= 1,
+                Event::Text(text) | Event::Code(text) | Event::InlineMath(text) | Event::DisplayMath(text) => {
+                    words.push_str(&text);
+                }
+                Event::SoftBreak | Event::HardBreak => words.push(' '),
+                Event::Html(_) | Event::InlineHtml(_) | Event::FootnoteReference(_) | Event::Rule | Event::TaskListMarker(_) => {}
+            }
+            if depth == 0 {
+                break;
+            }
+        }
+        self.fill(span.start);
+        let span = Span::new(span.start.max(self.done), span.end.max(self.done));
+        self.done = span.end;
+        let kind = match end {
+            TagEnd::Heading(level) => {
+                let level = level_number(level);
+                self.open_section(level, &words);
+                BlockKind::Heading(level)
+            }
+            TagEnd::List(_) | TagEnd::DefinitionList => BlockKind::List,
+            TagEnd::BlockQuote(_) => BlockKind::Quote,
+            TagEnd::CodeBlock => BlockKind::Fence,
+            TagEnd::Table => BlockKind::Table { header: self.table_header(span, header), rows: Vec::new() },
+            TagEnd::Paragraph
+            | TagEnd::HtmlBlock
+            | TagEnd::FootnoteDefinition
+            | TagEnd::Item
+            | TagEnd::DefinitionListTitle
+            | TagEnd::DefinitionListDefinition
+            | TagEnd::TableHead
+            | TagEnd::TableRow
+            | TagEnd::TableCell
+            | TagEnd::Emphasis
+            | TagEnd::Strong
+            | TagEnd::Strikethrough
+            | TagEnd::Superscript
+            | TagEnd::Subscript
+            | TagEnd::Link
+            | TagEnd::Image
+            | TagEnd::MetadataBlock(_) => BlockKind::Paragraph,
+        };
+        self.blocks.push(self.text, kind, span, &self.heading);
+    }
+
+    /// Header row and the rule under it.
+    fn table_header(&self, table: Span, head_end: usize) -> Span {
+        let inside = &self.text[table.range()];
+        let head = head_end.clamp(table.start, table.end) - table.start;
+        // The head ends at its last cell or its line's end; the rule is the next line that is not blank.
+        let line_end = |from: usize| inside[from..].find('\n').map_or(inside.len(), |at| from + at);
+        let head_line = if head > 0 && inside.as_bytes()[head - 1] == b'\n' { head - 1 } else { line_end(head) };
+        let rule_line = line_end((head_line + 1).min(inside.len()));
+        Span::new(table.start, table.start + rule_line)
+    }
+
+    fn open_section(&mut self, level: u8, words: &str) {
+        while self.path.last().is_some_and(|(open, _)| *open >= level) {
+            self.path.pop();
+        }
+        if let Some(words) = title(words) {
+            if self.first_heading.is_none() && level == 1 {
+                self.first_heading = Some(words.clone());
+            }
+            self.path.push((level, words));
+        }
+        self.heading = self.path.iter().map(|(_, words)| words.clone()).collect();
+    }
+
+    /// Covers what the parser passed over without a word: rules and link definitions.
+    fn fill(&mut self, to: usize) {
+        if to > self.done {
+            push_paragraphs(self.text, Span::new(self.done, to), &self.heading, &mut self.blocks);
+            self.done = to;
+        }
+    }
+}
+
+fn level_number(level: HeadingLevel) -> u8 {
+    match level {
+        HeadingLevel::H1 => 1,
+        HeadingLevel::H2 => 2,
+        HeadingLevel::H3 => 3,
+        HeadingLevel::H4 => 4,
+        HeadingLevel::H5 => 5,
+        HeadingLevel::H6 => 6,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ingest::{detect::Format, extract::Limits};
+
+    fn read(text: &str) -> Document {
+        let limits = Limits::default();
+        let document = Markdown
+            .extract(Input { bytes: text.into(), format: Format::Markdown, limits: &limits })
+            .expect("Markdown never fails");
+        assert_eq!(document.check(), Ok(()));
+        document
+    }
+
+    fn outline(document: &Document) -> Vec<(String, String, &str)> {
+        let word = |kind: &BlockKind| match kind {
+            BlockKind::Heading(level) => format!("h{level}"),
+            BlockKind::Table { header, .. } => format!("table:{}", header.len()),
+            other => format!("{other:?}").to_lowercase(),
+        };
+        document
+            .blocks
+            .iter()
+            .map(|b| (word(&b.kind), b.heading.join(" > "), &document.text[b.span.range()]))
+            .collect()
+    }
+
+    #[test]
+    fn blocks_and_headings() {
+        let text = "intro\n\n# A *b* `c`\n\none\ntwo\n\n## B\n\n- x\n  - y\n\n> quote\n\n| h |\n|---|\n| 1 |\n\n```rs\n# no\n```\n\nC\n===\n\n    code\n\n***\n\n[link]: http://x\n\n[^1]: note\n";
+        let document = read(text);
+        let want = [
+            ("paragraph", "", "intro"),
+            ("h1", "A b c", "# A *b* `c`"),
+            ("paragraph", "A b c", "one\ntwo"),
+            ("h2", "A b c > B", "## B"),
+            ("list", "A b c > B", "- x\n  - y"),
+            ("quote", "A b c > B", "> quote"),
+            ("table:11", "A b c > B", "| h |\n|---|\n| 1 |"),
+            ("fence", "A b c > B", "```rs\n# no\n```"),
+            ("h1", "C", "C\n==="),
+            ("fence", "C", "    code"),
+            ("paragraph", "C", "***"),
+            ("paragraph", "C", "[link]: http://x"),
+            ("paragraph", "C", "[^1]: note"),
+        ];
+        let want: Vec<_> = want.iter().map(|&(k, h, t)| (k.to_owned(), h.to_owned(), t)).collect();
+        assert_eq!(outline(&document), want);
+        assert_eq!(document.title.as_deref(), Some("A b c"));
+        assert!(document.text_is_source && document.text == text);
+    }
+
+    #[test]
+    fn front_matter_is_metadata_and_in_no_block() {
+        let document = read("---\ntitle: T\nauthor: Ann\ntags: [a, b]\n---\n# Head\n");
+        assert_eq!((document.title.as_deref(), document.author.as_deref()), (Some("T"), Some("Ann")));
+        assert_eq!(document.metadata["tags"], "a, b");
+        assert_eq!(outline(&document), [("h1".to_owned(), "Head".to_owned(), "# Head")]);
+        let unclosed = read("---\ntitle: T\n\n# Head\n");
+        assert_eq!(unclosed.title.as_deref(), Some("Head"));
+    }
+
+    #[test]
+    fn comments_go_and_lines_stay() {
+        let text = "a <!-- x --> b\n\n<!-- one\ntwo -->\n\n> <!-- q --> c\n\n```\n<!-- code -->\n```\n\n<!-- open\n";
+        let document = read(text);
+        assert_eq!(document.text, "a  b\n\n\n\n\n>  c\n\n```\n<!-- code -->\n```\n\n<!-- open\n");
+        assert_eq!(document.text.lines().count(), text.lines().count());
+    }
+
+    #[test]
+    fn deep_nesting_is_read_as_plain_text() {
+        for text in [">".repeat(50_000) + " deep", "- ".repeat(50_000) + "deep", "> - ".repeat(9000)] {
+            let document = read(&text);
+            assert_eq!(document.warnings[0].reason, reason::DEEP_NESTING);
+            assert_eq!(document.blocks[0].span.end, text.trim_end().len());
+        }
+        assert!(read(&"-".repeat(5000)).warnings.is_empty(), "a long rule nests nothing");
+    }
+}
