@@ -220,7 +220,11 @@ impl Cutter<'_> {
             // A chunk that had to be cut again may begin inside the overlap of the next, or hold nothing else.
             pieces.sort_by_key(|piece| (piece.span.start, std::cmp::Reverse(piece.span.end)));
             let mut end = 0;
-            pieces.retain(|piece| piece.span.end > std::mem::replace(&mut end, end.max(piece.span.end)));
+            pieces.retain(|piece| {
+                let is_more = piece.span.end > end;
+                end = end.max(piece.span.end);
+                is_more
+            });
         }
         for piece in &mut pieces {
             piece.lines = place::lines(self.document, &mut self.lines, piece.span, blocks);
