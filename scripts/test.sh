@@ -7,3 +7,7 @@ if cargo nextest --version >/dev/null 2>&1; then
 else
   cargo test --release --locked --no-fail-fast
 fi
+
+[ -d "${RAG_SHARED:-../shared}" ] || echo "left out: the test collections and the corpus (no ../shared beside this checkout)"
+[ -d .venv-test ] || [ -n "${RAG_TEST_ONNXRUNTIME:-}" ] || echo "left out: the built-in model on an ONNX Runtime"
+[ -d .venv-llm ] || [ -n "${RAG_TEST_LLAMA:-}" ] || echo "left out: a real llama.cpp server"

@@ -17,6 +17,9 @@ pub const KEY: &str = "RAG_API_KEY";
 pub const OPENAI_KEY: &str = "OPENAI_API_KEY";
 /// The ONNX Runtime library, as the `ort` crate names it; read only when an ONNX Runtime is asked for.
 pub const ORT: &str = "ORT_DYLIB_PATH";
+/// Where Python environments are, to look for an ONNX Runtime if `auto` is asked for.
+pub const PYTHON_ROOTS: [&str; 2] = ["VIRTUAL_ENV", "CONDA_PREFIX"];
+pub const HOME: &str = "HOME";
 /// Any value: no colour.
 pub const NO_COLOR: &str = "NO_COLOR";
 pub const TERM: &str = "TERM";

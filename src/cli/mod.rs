@@ -23,6 +23,9 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
     if arguments.get(1).is_some_and(|verb| verb == commands::extract::VERB) {
         return commands::extract::run();
     }
+    if let Some(call) = env::text(env::KILL_AT).and_then(|number| number.parse().ok()) {
+        rag::index::fs::kill_after(call);
+    }
     let cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
         Err(error) => return report::usage(&error, &arguments),

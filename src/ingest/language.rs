@@ -12,6 +12,9 @@ const SAMPLE_CHARS: usize = 600;
 /// Fewer letters prove nothing, unless the script belongs to one language.
 const MIN_LETTERS: usize = 24;
 
+/// From so many letters on a verdict counts that is more likely than not.
+const MANY_LETTERS: usize = 48;
+
 /// From this share of code-like characters on a text is code (RETRIEVAL recipe).
 const CODE_SHARE: f32 = 0.065;
 
@@ -51,7 +54,9 @@ pub fn detect(text: &str) -> Option<&'static str> {
 }
 
 fn is_sure(info: &Info, text: &str) -> bool {
-    info.is_reliable() && text.chars().filter(|c| c.is_alphabetic()).count() >= MIN_LETTERS
+    let letters = text.chars().filter(|c| c.is_alphabetic()).count();
+    let enough = if info.is_reliable() { MIN_LETTERS } else { MANY_LETTERS };
+    info.confidence() > 0.5 && letters >= enough
 }
 
 /// Scripts that whatlang knows one language for.
@@ -105,14 +110,6 @@ mod tests {
     fn little_or_nothing_has_no_language() {
         for text in ["", " ", "OK", "12345 678", "RX-7 / 3.5 kW"] {
             assert_eq!(detect(text), None, "{text}");
-        }
-    }
-
-    #[test]
-    fn zz() {
-        for t in ["Насос разрешается включать только при открытом впускном клапане и после проверки масла.","Die Pumpe darf nur eingeschaltet werden","Yesterday we went to the store and bought bread.","La bomba solo debe arrancarse cuando la válvula", "يجب عدم تشغيل المضخة إلا عندما", "Alaska, Texas, Ohio, Utah, Nevada", "installation procedure", "Start the pump.", "Table of contents", "name,power,state pump 1,20 kW, in stock"] {
-            let i = whatlang::detect(t).unwrap();
-            println!("{t} {:?} {} {}", i.lang(), i.confidence(), i.is_reliable());
         }
     }
 

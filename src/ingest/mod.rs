@@ -2,8 +2,8 @@
 //!
 //! Useful for: walking, detecting, extracting, chunking, embedding and committing. Not for: searching, or printing.
 
-pub mod detect;
 mod chunk;
+pub mod detect;
 pub mod document;
 mod error;
 pub mod extract;

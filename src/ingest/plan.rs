@@ -470,6 +470,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
         /// Whatever is on disk and in the index: nothing outside the given paths, or of an unreadable place, or that was
         /// found, is called gone; and each record ends in one place.
         #[test]

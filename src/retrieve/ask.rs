@@ -9,10 +9,10 @@ use super::{
     Answer, AnswerStatus, Ask, AskEvent, AskTimings, Error, Hits, Result, Sentence, Source, Strength, Support,
     budget, cite, compose,
     compose::Composed,
-    extractive, hits,
+    extractive,
     offer::Offer,
     passages::{self, MAX_CANDIDATES, Passage},
-    prompt,
+    prompt, query,
     stream::Stream,
 };
 use crate::{
@@ -41,7 +41,7 @@ pub fn ask(
     on_event: &mut dyn FnMut(AskEvent<'_>) -> ControlFlow<()>,
 ) -> Result<Answer> {
     let start = Instant::now();
-    let hits = hits::query(snapshot, embedder, &ask.query)?;
+    let hits = query(snapshot, embedder, &ask.query)?;
     let retrieve_ms = ms(start);
     if on_event(AskEvent::Retrieved(&hits)).is_break() {
         return Err(Error::Model(model::Error::Cancelled));
@@ -140,7 +140,10 @@ fn asked(
         Err(Error::Model(model::Error::TooLong { found, limit, .. })) => {
             let fewer = fewer(hits, ask, context, passages.len(), found, limit)?;
             let left_out = passages.len() - fewer.len().min(passages.len());
-            answer.notes.push(format!("the model reads {limit} tokens: {left_out} passages were left out"));
+            answer.notes.push(match limit {
+                Some(limit) => format!("the model reads {limit} tokens: {left_out} passages were left out"),
+                None => format!("the model reads fewer tokens: {left_out} passages were left out"),
+            });
             passages = fewer;
             call(&passages)?
         }
@@ -170,12 +173,15 @@ fn fitting(hits: &Hits, ask: &Ask, context_tokens: usize) -> Result<Vec<Passage>
     Ok(passages::choose(candidates, budget, prompt::frame_tokens(&headers)))
 }
 
-/// Fewer passages, for a model that read `found` tokens where it can read `limit`, the answer among them.
-fn fewer(hits: &Hits, ask: &Ask, context: usize, before: usize, found: u64, limit: u64) -> Result<Vec<Passage>> {
+/// Fewer passages, for a model that read `found` tokens where it can read `limit` (if it says so), the answer among them.
+fn fewer(hits: &Hits, ask: &Ask, context: usize, before: usize, found: u64, limit: Option<u64>) -> Result<Vec<Passage>> {
     // What the model counts against what we thought it would.
-    let room = limit.saturating_sub(u64::from(ask.max_tokens)) as f64;
+    let room = limit.map(|limit| limit.saturating_sub(u64::from(ask.max_tokens)) as f64);
     let ours = context.saturating_sub(context / 10).saturating_sub(ask.max_tokens as usize) as f64;
-    let shrink = if found > 0 { (room / found as f64).min(1.0) } else { 0.5 };
+    let shrink = match room {
+        Some(room) if found > 0 => (room / found as f64).min(1.0),
+        Some(_) | None => 0.5,
+    };
     let smaller = (ours * shrink) as usize + ask.max_tokens as usize;
     let mut passages = fitting(hits, ask, smaller.min(context))?;
     // The counts may deceive; fewer passages than before are fewer tokens than before.

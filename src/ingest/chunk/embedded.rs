@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn a_long_prefix_loses_its_middle_first_and_keeps_to_its_share() {
-        let long = "the long and winding road ".repeat(9);
+        let long = "the long and winding road ".repeat(20);
         let middle = prefix("Title", &headings(&[&long, &long, "Last"]), 254);
         assert_eq!(middle, "Title > Last");
         for (title, heading) in [

@@ -212,13 +212,28 @@ impl Cutter<'_> {
         let blocks = &self.document.blocks[section.blocks.clone()];
         let atoms: Vec<Atom> =
             blocks.iter().flat_map(|block| atom::atoms(self.document, block, measure, limit)).collect();
+        let mut pieces = Vec::new();
         for range in pack::pack(&atoms, sizes) {
-            self.piece(section, &prefix, &atoms[range]);
+            self.piece(section, &prefix, &atoms[range], &mut pieces);
         }
+        if self.settings.overlap > 0 {
+            // A chunk that had to be cut again may begin inside the overlap of the next, or hold nothing else.
+            pieces.sort_by_key(|piece| (piece.span.start, std::cmp::Reverse(piece.span.end)));
+            let mut end = 0;
+            pieces.retain(|piece| {
+                let is_more = piece.span.end > end;
+                end = end.max(piece.span.end);
+                is_more
+            });
+        }
+        for piece in &mut pieces {
+            piece.lines = place::lines(self.document, &mut self.lines, piece.span, blocks);
+        }
+        self.out.append(&mut pieces);
     }
 
     /// Makes one chunk of the atoms; more if what they were measured by turns out too small.
-    fn piece(&mut self, section: &Section, prefix: &str, atoms: &[Atom]) {
+    fn piece(&self, section: &Section, prefix: &str, atoms: &[Atom], out: &mut Vec<Piece>) {
         let (Some(first), Some(last)) = (atoms.first(), atoms.last()) else { return };
         let Some(span) = self.trimmed(Span::new(first.span.start, last.span.end), section) else { return };
         let header = atoms.iter().find_map(|atom| atom.header).filter(|header| header.span.start < first.span.start);
@@ -227,20 +242,18 @@ impl Cutter<'_> {
         let texture = WordPiece::builtin().texture(text);
         let context_text = context.map_or("", |span| &self.document.text[span.range()]);
         let tokens = WordPiece::builtin().count(&embedded::join(prefix, context_text, text));
-        if tokens > self.settings.limit && texture.fertility <= FOREIGN_FERTILITY {
-            let halves = self.halves(atoms);
-            if let Some((left, right)) = halves {
-                self.piece(section, prefix, &left);
-                self.piece(section, prefix, &right);
-                return;
-            }
+        let is_too_large = tokens > self.settings.limit && texture.fertility <= FOREIGN_FERTILITY;
+        if let Some((left, right)) = is_too_large.then(|| self.halves(atoms)).flatten() {
+            self.piece(section, prefix, &left, out);
+            self.piece(section, prefix, &right, out);
+            return;
         }
         let blocks = &self.document.blocks[section.blocks.clone()];
-        self.out.push(Piece {
+        out.push(Piece {
             span,
             heading: section.heading.clone(),
             context,
-            lines: place::lines(self.document, &mut self.lines, span, blocks),
+            lines: None,
             pages: place::pages(span, blocks),
             tokens: tokens.min(self.settings.limit),
             fertility: texture.fertility,

@@ -9,8 +9,8 @@ use unicode_segmentation::GraphemeCursor;
 
 use crate::types::Span;
 
-/// A cut inside a word looks at no more than so many bytes for each token of its budget.
-const WORD_BYTES_PER_TOKEN: usize = 16;
+/// How many bytes for each token of the budget a piece of an endless word is first thought to have.
+const WORD_BYTES_PER_TOKEN: usize = 8;
 
 /// Words before a full stop that do not end a sentence, in lower case, without the stop.
 const ABBREVIATIONS: [&str; 52] = [
@@ -183,10 +183,11 @@ fn words(text: &str, span: Span) -> Vec<Span> {
 /// without spaces).
 fn cut_word(text: &str, word: Span, budget: usize, size: &dyn Fn(&str) -> usize, out: &mut Vec<Span>) {
     let mut start = word.start;
+    let mut guess = budget.saturating_mul(WORD_BYTES_PER_TOKEN);
     while start < word.end {
         let rest = &text[start..word.end];
         let first = rest.chars().next().map_or(1, char::len_utf8);
-        let mut end = rest.floor_char_boundary(budget.saturating_mul(WORD_BYTES_PER_TOKEN)).max(first);
+        let mut end = rest.floor_char_boundary(guess).max(first);
         while end > first {
             let found = size(&rest[..end]);
             if found <= budget {
@@ -200,6 +201,8 @@ fn cut_word(text: &str, word: Span, budget: usize, size: &dyn Fn(&str) -> usize,
         }
         out.push(Span::new(start, start + end));
         start += end;
+        // The next piece is most likely as long as this one.
+        guess = end.saturating_add(end / 4).saturating_add(16);
     }
 }
 
