@@ -82,7 +82,7 @@ fn no_answer_and_refusals_are_no() {
     let house = House::with_index();
     for (behaviour, status) in [
         (Behaviour::Answer("NO_ANSWER".into()), "no_answer"),
-        (Behaviour::Empty, "no_answer"),
+        (Behaviour::Empty, "refused"),
         (Behaviour::Refuse, "refused"),
         (Behaviour::Filtered, "refused"),
     ] {
