@@ -1,5 +1,7 @@
 //! Is our client right about a real server? llama.cpp on this machine; its model's wit is not asserted.
 
+#![allow(clippy::print_stdout, clippy::unwrap_used)]
+
 mod llama;
 
 use std::{ops::ControlFlow, time::Duration};
@@ -28,11 +30,13 @@ fn request(content: &str, max_tokens: u32, stream: bool) -> ChatRequest {
     ChatRequest { messages, max_tokens, stream }
 }
 
+type Step = fn(&LlamaServer);
+
 /// One server for all steps: each test would start its own, and loading it is most of the time.
 #[test]
 fn llama_server() {
     let Some(installed) = llama::installed() else { return };
-    let steps: [(&str, fn(&LlamaServer)); 8] = [
+    let steps: [(&str, Step); 8] = [
         ("whole answers", whole_answers),
         ("streams", streams),
         ("breaking off stops generation", breaking_off_stops_generation),

@@ -1,5 +1,7 @@
 //! Do our clients survive what servers do? Every behaviour of the scripted double, through the public interface.
 
+#![allow(clippy::unwrap_used)]
+
 mod llm_double;
 
 use std::{
@@ -427,6 +429,22 @@ fn breaking_off_hangs_up() {
 }
 
 #[test]
+fn a_blocking_thread_of_an_event_loop_may_call() {
+    let double = Double::start(Profile::OpenAi, [answer(), Behaviour::StallAfter(5)]);
+    let chat = OpenAiChat::new(options(&double).0).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let hung_up = runtime.block_on(async {
+        let asking = tokio::task::spawn_blocking(move || {
+            assert_eq!(ask(&chat, true).unwrap().text, TEXT);
+            chat.chat(&request(true), &mut |_| ControlFlow::Break(())).unwrap_err();
+            double.hears_hang_up()
+        });
+        asking.await.unwrap()
+    });
+    assert!(hung_up);
+}
+
+#[test]
 fn a_request_to_stop_hangs_up() {
     let double = Double::start(Profile::OpenAi, [Behaviour::StallAfter(2), answer()]);
     let chat = OpenAiChat::new(options(&double).0).unwrap();
@@ -452,17 +470,22 @@ fn a_request_to_stop_ends_the_wait_for_the_first_byte() {
     let asked = cancel.clone();
     let server = std::thread::spawn(move || {
         let (mut socket, _) = silent.accept().unwrap();
+        socket.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
         let mut some = [0; 16];
         socket.read_exact(&mut some).unwrap();
         asked.ask();
-        // Ends when the client closes the connection.
-        socket.read_to_end(&mut Vec::new()).map(|_| ())
+        // Ends when the client closes the connection, by a reset if it has not read everything.
+        match socket.read_to_end(&mut Vec::new()) {
+            Ok(_) => true,
+            Err(error) => error.kind() == std::io::ErrorKind::ConnectionReset,
+        }
     });
     let options = ChatOptions { model: "m".to_owned(), cancel, ..ChatOptions::new(base) };
     let chat = OpenAiChat::new(options).unwrap();
     let error = ask(&chat, true).unwrap_err();
     assert!(matches!(error, Error::Cancelled), "{error:?}");
-    let _ = server.join().unwrap();
+    assert!(server.join().unwrap(), "the connection stays open");
+    drop(chat);
 }
 
 #[test]

@@ -10,6 +10,9 @@ use crate::model::{Error, Result};
 /// The most bytes of one answer; the longest real one is a batch of vectors as text, about 4 MiB.
 pub const MAX_BODY_BYTES: usize = 64 << 20;
 
+/// An answer that is read only to be described is not waited for any longer.
+const DESCRIBED_WITHIN: Duration = Duration::from_secs(5);
+
 /// An answer under way. Dropping it before its end hangs up: the connection is closed, and the server may stop working.
 #[derive(Debug)]
 pub struct Body<'a> {
@@ -40,7 +43,7 @@ impl<'a> Body<'a> {
 
     /// The next part, never empty; `None` at the end. Waits for the first part as long as a first byte may take, for
     /// each other as long as a server may idle. Errors: `CutOff` where the connection broke, `TimedOut`, `Cancelled`.
-    pub fn next(&mut self) -> Result<Option<Vec<u8>>> {
+    pub fn next_part(&mut self) -> Result<Option<Vec<u8>>> {
         let options = &self.http.options;
         let (limit, what) = if self.read_bytes == 0 {
             (options.first_byte_timeout, "begin its answer")
@@ -53,25 +56,25 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// [`next`](Self::next), but a part that takes longer than `limit` counts as the end.
-    pub fn next_within(&mut self, limit: Duration) -> Result<Option<Vec<u8>>> {
+    /// [`next_part`](Self::next_part), but a part that takes longer than `limit` counts as the end.
+    pub fn next_part_within(&mut self, limit: Duration) -> Result<Option<Vec<u8>>> {
         Ok(self.step(limit)?.flatten())
     }
 
     /// The rest, whole.
     pub fn rest(mut self) -> Result<Vec<u8>> {
         let mut all = Vec::new();
-        while let Some(part) = self.next()? {
+        while let Some(part) = self.next_part()? {
             all.extend_from_slice(&part);
         }
         Ok(all)
     }
 
-    /// At most `limit` bytes, and what came before it broke or stalled: enough to say what went wrong.
+    /// At most `limit` bytes, or what came before it broke or paused: enough to say what went wrong.
     pub fn some(mut self, limit: usize) -> Result<Vec<u8>> {
         let mut all = Vec::new();
         while all.len() < limit {
-            match self.next() {
+            match self.next_part_within(DESCRIBED_WITHIN) {
                 Ok(Some(part)) => all.extend_from_slice(&part),
                 Err(Error::Cancelled) => return Err(Error::Cancelled),
                 Ok(None) | Err(_) => break,

@@ -1,7 +1,7 @@
 //! How does a request reach a model's server, and how does its answer come back? One origin a client: its key goes there
 //! and nowhere else. Blocking to call, asynchronous inside.
 //!
-//! Not good for: calls from within an async runtime (use a blocking thread), redirects, or what the bytes mean.
+//! Not good for: calls from an async task, which panic (use `spawn_blocking` there), redirects, or what the bytes mean.
 
 mod address;
 mod body;
@@ -13,7 +13,7 @@ pub use address::{Address, shown};
 pub use body::Body;
 pub use key::Key;
 pub use present::{MAX_SHOWN, presentable};
-pub use retry::{Clock, MAX_PAUSE, MAX_RETRY_AFTER, MIN_PAUSE, SystemClock, is_passing};
+pub use retry::{Clock, SystemClock, is_passing};
 
 use std::{
     error::Error as _,
@@ -337,9 +337,6 @@ impl Http {
     fn settle(&self) {
         /// A task sees the drop, shuts its connection down and ends within a few turns.
         const TURNS: usize = 32;
-        if tokio::runtime::Handle::try_current().is_ok() {
-            return;
-        }
         self.runtime().block_on(async {
             for _ in 0..TURNS {
                 tokio::task::yield_now().await;

@@ -179,7 +179,7 @@ impl OpenAiChat {
     ) -> Result<Read> {
         let mut start = Vec::new();
         let shape = loop {
-            let part = body.next()?;
+            let part = body.next_part()?;
             start.extend_from_slice(part.as_deref().unwrap_or_default());
             if let Some(shape) = shape(&start, part.is_none()) {
                 break shape;
@@ -222,7 +222,7 @@ impl OpenAiChat {
                     return self.done(assembler);
                 }
             }
-            let next = if assembler.has_finished() { body.next_within(AFTER_FINISH) } else { body.next() };
+            let next = if assembler.has_finished() { body.next_part_within(AFTER_FINISH) } else { body.next_part() };
             part = match next {
                 Ok(part) => part,
                 Err(Error::CutOff { .. }) if assembler.has_finished() => None,

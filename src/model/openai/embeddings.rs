@@ -120,7 +120,12 @@ impl OpenAiEmbedder {
             normalised: true,
             query_prefix: options.query_prefix.clone().unwrap_or_else(|| family.query_prefix.to_owned()),
             passage_prefix: options.passage_prefix.clone().unwrap_or_else(|| family.passage_prefix.to_owned()),
-            max_tokens: options.max_tokens.or(listed_tokens).unwrap_or(family.max_tokens),
+            max_tokens: options.max_tokens.unwrap_or(match listed_tokens {
+                Some(listed) if family == families::UNKNOWN => listed,
+                // A server may be set up for more than its model was made for.
+                Some(listed) => listed.min(family.max_tokens),
+                None => family.max_tokens,
+            }),
             tokenizer: "bytes/3".to_owned(),
             multilingual: family.multilingual,
             probe: Vec::new(),
