@@ -135,7 +135,7 @@ fn leap(sorted: &[u64], id: u64) -> usize {
     while step < sorted.len() && sorted[step] < id {
         step *= 2;
     }
-    let end = sorted.len().min(step + 1);
+    let end = sorted.len().min(step);
     let start = (step / 2).min(end);
     start + sorted[start..end].partition_point(|&other| other < id)
 }
