@@ -5,6 +5,7 @@
 //! function, with another number of rows, is the single dot product. Accumulators are f32: a partial sum beyond ±3.4e38
 //! becomes infinite, at any dim.
 #![allow(unsafe_code)]
+#![expect(clippy::needless_range_loop, reason = "rows and sums are the same registers in every line")]
 
 use std::arch::x86_64::*;
 
