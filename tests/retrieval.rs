@@ -173,12 +173,20 @@ fn build(dir: &Path, embedder: &dyn Embedder, collection: &Collection) -> Snapsh
         let id = SourceRecord::id_of("default", "", &path);
         let title = Some(doc.title.clone()).filter(|title| !title.is_empty());
         let body = if doc.text.trim().is_empty() { &doc.title } else { &doc.text };
+        let mut end = 0;
         let chunks: Vec<ChunkRecord> = parts(body, &doc.title)
             .into_iter()
             .enumerate()
             .map(|(ordinal, range)| {
-                let (span, text) = (Span::new(range.start, range.end), body[range].to_owned());
-                let read = embedded(&doc.title, &text);
+                let part = &body[range];
+                let read = embedded(&doc.title, part);
+                // A document begins with its title, as it does in a file.
+                let text = match &title {
+                    Some(title) if ordinal == 0 && part != title => format!("{title}\n\n{part}"),
+                    _ => part.to_owned(),
+                };
+                let span = Span::new(end, end + text.len());
+                end = span.end;
                 let texture = pieces.texture(&read);
                 let inked = text.chars().filter(|c| !c.is_whitespace()).count().max(1);
                 let code = text.chars().filter(|c| "(){}[]_=;<>:#\\/*+|&%$\"'`@".contains(*c)).count();
