@@ -74,6 +74,12 @@ pub fn query(snapshot: &Snapshot, embedder: Option<&dyn Embedder>, query: &Query
             chosen.lost
         ));
     }
+    if ranking.fused.is_empty() && snapshot.generation() == 0 {
+        notes.push("nothing was ingested yet".to_owned());
+    }
+    if chosen.results.is_empty() && !ranking.fused.is_empty() && chosen.lost == 0 {
+        notes.push("no result is as relevant as was asked for".to_owned());
+    }
     if query.explain
         && matches!(ranking.scale, Scale { calibration: Calibration::Estimated { .. }, trust } if trust > 0.0)
     {
@@ -297,7 +303,7 @@ fn show(
             score,
             relevance: ranking.scale.relevance(candidate.cosine, coverage),
             snippet: snippet(&chunk.text, &marks),
-            highlights: marks.into_iter().map(|mark| mark.range).collect(),
+            highlights: highlight::ranges(marks),
             before,
             after,
             explain: query.explain.then_some(Explain {
