@@ -20,6 +20,8 @@ pub enum Error {
     Worker { program: PathBuf, source: io::Error },
     #[error("{what}")]
     Options { what: String },
+    #[error("{what}")]
+    Thread { what: String },
     #[error(transparent)]
     Index(#[from] index::Error),
     #[error(transparent)]
@@ -32,7 +34,7 @@ impl Error {
             Self::MissingPath { .. } | Self::BadPattern { .. } | Self::NoMatch { .. } | Self::Options { .. } => {
                 Kind::Usage
             }
-            Self::Unreadable { .. } | Self::Worker { .. } => Kind::Io,
+            Self::Unreadable { .. } | Self::Worker { .. } | Self::Thread { .. } => Kind::Io,
             Self::Index(error) => error.kind(),
             Self::Model(error) => error.kind(),
         }

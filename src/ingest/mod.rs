@@ -5,15 +5,20 @@
 mod chunk;
 pub mod detect;
 pub mod document;
+mod embed;
 mod error;
 pub mod extract;
+mod feed;
 mod file;
 mod language;
 mod patterns;
+mod pipeline;
 mod plan;
+mod reader;
 mod report;
 mod roots;
 mod rules;
+mod survey;
 mod walk;
 
 pub use error::{Error, Result};
@@ -62,6 +67,5 @@ pub fn ingest(
     observer: &dyn Observer,
     cancel: &Cancel,
 ) -> Result<Report> {
-    let _ = (writer, embedder, options, observer, cancel);
-    todo!()
+    pipeline::run(writer, embedder, options, observer, cancel)
 }

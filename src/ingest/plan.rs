@@ -212,14 +212,16 @@ pub enum Decision {
 }
 
 /// Compares a file that was read, with the stat and hash found then, with its record.
-pub fn decide(old: Option<&SourceRecord>, found: &Found, hash: &str, context: &Context<'_>) -> Decision {
+pub fn decide(
+    old: Option<&SourceRecord>,
+    found: &Found,
+    hash: &str,
+    pipeline: &str,
+    tags: &BTreeMap<String, String>,
+) -> Decision {
     match old {
-        Some(old) if old.hash == hash && old.pipeline == context.pipeline && !is_to_be_retried(old) => {
-            if same_stat(old, found) && retagged(old, context.tags).is_none() {
-                Decision::Stands
-            } else {
-                Decision::Touch
-            }
+        Some(old) if old.hash == hash && old.pipeline == pipeline && !is_to_be_retried(old) => {
+            if same_stat(old, found) && retagged(old, tags).is_none() { Decision::Stands } else { Decision::Touch }
         }
         _ => Decision::Extract,
     }
@@ -453,20 +455,17 @@ mod tests {
         let old = record(&file);
         let mut failed = old.clone();
         fail(&mut failed, true);
-        with_context(
-            &[],
-            |_| (),
-            |context| {
-                let check = |old: Option<&SourceRecord>, file, hash, want| {
-                    assert_eq!(decide(old, file, hash, context), want);
-                };
-                check(Some(&old), &file, "hash of 10", Decision::Stands);
-                check(Some(&old), &other_stat, "hash of 10", Decision::Touch);
-                check(Some(&old), &file, "another", Decision::Extract);
-                check(None, &file, "hash of 10", Decision::Extract);
-                check(Some(&failed), &file, "hash of 10", Decision::Extract);
-            },
-        );
+        let check = |old: Option<&SourceRecord>, file, hash, want| {
+            assert_eq!(decide(old, file, hash, "p1", &BTreeMap::new()), want);
+        };
+        check(Some(&old), &file, "hash of 10", Decision::Stands);
+        check(Some(&old), &other_stat, "hash of 10", Decision::Touch);
+        check(Some(&old), &file, "another", Decision::Extract);
+        check(None, &file, "hash of 10", Decision::Extract);
+        check(Some(&failed), &file, "hash of 10", Decision::Extract);
+        assert_eq!(decide(Some(&old), &file, "hash of 10", "p2", &BTreeMap::new()), Decision::Extract);
+        let tags = BTreeMap::from([("team".into(), "ops".into())]);
+        assert_eq!(decide(Some(&old), &file, "hash of 10", "p1", &tags), Decision::Touch);
     }
 
     proptest! {

@@ -95,3 +95,45 @@ impl<F: Fn(Event<'_>) + Sync> Observer for F {
         self(event);
     }
 }
+
+impl Report {
+    /// Adds what another report counts and lists. Generation, flags and time stay.
+    pub(super) fn append(&mut self, mut other: Report) {
+        let lists = [
+            (&mut self.added, &mut other.added),
+            (&mut self.updated, &mut other.updated),
+            (&mut self.unchanged, &mut other.unchanged),
+            (&mut self.moved, &mut other.moved),
+            (&mut self.removed, &mut other.removed),
+            (&mut self.skipped, &mut other.skipped),
+            (&mut self.failed, &mut other.failed),
+            (&mut self.warnings, &mut other.warnings),
+        ];
+        for (list, more) in lists {
+            list.append(more);
+        }
+        self.ignored += other.ignored;
+        self.chunks_written += other.chunks_written;
+        self.chunks_embedded += other.chunks_embedded;
+        self.chunks_reused += other.chunks_reused;
+        self.bytes_read += other.bytes_read;
+        self.bytes_written += other.bytes_written;
+    }
+
+    /// Puts every list in the order of its paths: files are done in whatever order they are ready.
+    pub(super) fn sort(&mut self) {
+        let lists = [
+            &mut self.added,
+            &mut self.updated,
+            &mut self.unchanged,
+            &mut self.moved,
+            &mut self.removed,
+            &mut self.skipped,
+            &mut self.failed,
+            &mut self.warnings,
+        ];
+        for list in lists {
+            list.sort_by(|a, b| a.path.cmp(&b.path));
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! Everything before the first change: walks, compares, finds moves. Reads the disk and the index, writes nothing.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    path::PathBuf,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use super::{
+    Event, Observer, Options, Result, file,
+    patterns::Patterns,
+    plan::{self, Context, Plan, Scope},
+    report::Outcome,
+    roots::Roots,
+    walk::{self, Found, Item, Name, Target},
+};
+use crate::{
+    index::{Problem, Snapshot, SourceRecord},
+    types::{Cancel, SourceId},
+};
+
+/// How many sources are found between two events.
+const FOUND_STEP: u64 = 256;
+
+/// What was found and what is to be done.
+pub struct Survey {
+    pub plan: Plan,
+    pub roots: Roots,
+    /// Left alone on purpose.
+    pub skipped: Vec<Outcome>,
+    /// Could not be looked at.
+    pub failed: Vec<Outcome>,
+    /// Lines of ignore files that are no globs.
+    pub warnings: Vec<Outcome>,
+    /// Why sources that are gone are gone, where they are still on disk.
+    pub left: HashMap<SourceId, Problem>,
+    pub ignored: u64,
+}
+
+/// Surveys the given paths; `None` if the run was cancelled meanwhile. Errors: a path that is missing or unreadable, a
+/// pattern that is wrong or matches nothing.
+pub fn survey(
+    snapshot: &Snapshot,
+    options: &Options,
+    pipeline: &str,
+    observer: &dyn Observer,
+    cancel: &Cancel,
+) -> Result<Option<Survey>> {
+    let scanned_ns = now_ns();
+    let patterns = Patterns::new(&options.include, &options.exclude)?;
+    let targets = walk::targets(&options.paths, &options.index_dir)?;
+    let roots = roots(snapshot, options, &targets)?;
+    let catalog: HashMap<SourceId, SourceRecord> =
+        snapshot.sources(Some(&options.collection))?.into_iter().map(|record| (record.id, record)).collect();
+
+    let mut found = Finds::default();
+    let settings = walk::Settings {
+        collection: &options.collection,
+        index_dir: &options.index_dir,
+        ignore_rules: options.ignore_rules,
+        hidden: options.hidden,
+        follow: options.follow,
+        max_file_bytes: options.max_file_bytes,
+    };
+    let ignored = walk::walk(&targets, &roots, &patterns, &settings, &mut |item| {
+        found.take(item, observer);
+        !cancel.is_asked()
+    });
+    if cancel.is_asked() {
+        return Ok(None);
+    }
+    found.tell(observer);
+    mark_known(&patterns, &roots, &targets, catalog.values());
+    patterns.check_all_matched()?;
+
+    let on_disk = |place: &std::path::Path| place.symlink_metadata().is_ok();
+    let scope = Scope {
+        roots: &roots,
+        targets: &targets,
+        unreadable: &found.unreadable,
+        prune: options.prune,
+        on_disk: (!patterns.is_empty()).then_some(&on_disk),
+    };
+    let context = Context { pipeline, scanned_ns, tags: &options.tags, scope };
+    let mut plan = plan::plan(found.files, catalog, &context);
+    plan::find_moves(&mut plan, pipeline, &mut |found: &Found| {
+        if cancel.is_asked() { None } else { file::hash(&found.real).ok().map(|(hash, _)| hash) }
+    });
+    if cancel.is_asked() {
+        return Ok(None);
+    }
+    let mut left: HashMap<SourceId, Problem> = HashMap::new();
+    let gone: BTreeSet<SourceId> = plan.gone.iter().map(|record| record.id).collect();
+    let mut skipped = Vec::new();
+    for (name, problem) in found.skipped {
+        if gone.contains(&name.id) {
+            left.insert(name.id, problem);
+        } else {
+            skipped.push(outcome(&name, problem));
+        }
+    }
+    let failed = found.failed.into_iter().map(|(name, problem)| outcome(&name, problem)).collect();
+    Ok(Some(Survey { plan, roots, skipped, failed, warnings: found.warnings, left, ignored }))
+}
+
+fn outcome(name: &Name, problem: Problem) -> Outcome {
+    Outcome { path: name.display(), problems: vec![problem], chunks: 0, from: None }
+}
+
+/// The index's roots, and new ones for targets that none of them holds.
+fn roots(snapshot: &Snapshot, options: &Options, targets: &[Target]) -> Result<Roots> {
+    let home = options.home.as_deref().map(walk::resolve_if_there);
+    let mut roots = Roots::new(home.clone(), snapshot.roots());
+    if targets.iter().all(|target| roots.locate(&target.path).is_some()) {
+        return Ok(roots);
+    }
+    // Display paths below home begin with these; a root of such a name would be mistaken for one of them.
+    let mut taken: BTreeSet<String> = BTreeSet::new();
+    for source in snapshot.sources(None)? {
+        if source.root.is_empty() {
+            taken.extend(source.path.as_str().split('/').next().map(str::to_owned));
+        }
+    }
+    let on_disk = |name: &str| home.as_ref().is_some_and(|home| home.join(name).symlink_metadata().is_ok());
+    for target in targets {
+        roots.adopt(&target.path, target.is_dir, &|name| taken.contains(name) || on_disk(name));
+    }
+    Ok(roots)
+}
+
+/// Lets the patterns see the sources the index knows: one whose last file is gone from disk has still meant something.
+fn mark_known<'a>(
+    patterns: &Patterns,
+    roots: &Roots,
+    targets: &[Target],
+    records: impl Iterator<Item = &'a SourceRecord>,
+) {
+    if patterns.is_empty() {
+        return;
+    }
+    for record in records {
+        let Some(place) = roots.absolute(&record.root, &record.path) else { continue };
+        for target in targets.iter().filter(|target| target.is_dir) {
+            if let Ok(below) = place.strip_prefix(&target.path) {
+                patterns.excludes(below, false);
+                patterns.includes(below);
+            }
+        }
+    }
+}
+
+#[derive(Default)]
+struct Finds {
+    files: Vec<Found>,
+    bytes: u64,
+    skipped: Vec<(Name, Problem)>,
+    failed: Vec<(Name, Problem)>,
+    unreadable: Vec<PathBuf>,
+    warnings: Vec<Outcome>,
+}
+
+impl Finds {
+    fn take(&mut self, item: Item, observer: &dyn Observer) {
+        match item {
+            Item::File(found) => {
+                self.bytes = self.bytes.saturating_add(found.stat.size_bytes);
+                self.files.push(found);
+                if (self.files.len() as u64).is_multiple_of(FOUND_STEP) {
+                    self.tell(observer);
+                }
+            }
+            Item::Skipped { name, problem } => {
+                observer.event(Event::Failed { path: &name.display(), problem: &problem });
+                self.skipped.push((name, problem));
+            }
+            Item::Failed { name, place, problem } => {
+                observer.event(Event::Failed { path: &name.display(), problem: &problem });
+                self.unreadable.push(place);
+                self.failed.push((name, problem));
+            }
+            Item::BadRule { file, why } => {
+                let problem = file::lasting("bad_ignore_rule", &format!("a line is no pattern and is not obeyed: {why}"));
+                let path = file.display().to_string();
+                self.warnings.push(Outcome { path, problems: vec![problem], chunks: 0, from: None });
+            }
+        }
+    }
+
+    fn tell(&self, observer: &dyn Observer) {
+        observer.event(Event::Found { sources: self.files.len() as u64, bytes: self.bytes });
+    }
+}
+
+/// Nanoseconds since 1970.
+fn now_ns() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
+    i64::try_from(since).unwrap_or(i64::MAX)
+}
+
+/// What a run without writing would change: sources as they would be listed, chunks guessed from sizes. Files whose stat
+/// proves nothing are hashed, so what is listed is what would be; only extraction may still fail.
+pub fn rehearse(survey: &Survey, pipeline: &str, tags: &BTreeMap<String, String>, cancel: &Cancel) -> super::Report {
+    /// Bytes of a file for each of its chunks: 200 word pieces of English.
+    const BYTES_PER_CHUNK: u64 = 900;
+    let mut report = super::Report { dry_run: true, ..super::Report::default() };
+    for reading in &survey.plan.read {
+        if cancel.is_asked() {
+            report.interrupted = true;
+            return report;
+        }
+        let path = reading.found.name.display();
+        let size = reading.found.stat.size_bytes;
+        let chunks = u32::try_from(size.div_ceil(BYTES_PER_CHUNK)).unwrap_or(u32::MAX);
+        let entry = |chunks| Outcome { path: path.clone(), problems: vec![], chunks, from: None };
+        let decision = match &reading.old {
+            None => plan::Decision::Extract,
+            Some(old) => match file::hash(&reading.found.real) {
+                Ok((hash, stat)) => {
+                    let found = Found { stat, ..reading.found.clone() };
+                    report.bytes_read += stat.size_bytes;
+                    plan::decide(Some(old), &found, &hash, pipeline, tags)
+                }
+                Err(problem) => {
+                    report.failed.push(Outcome { problems: vec![problem], ..entry(0) });
+                    continue;
+                }
+            },
+        };
+        if decision != plan::Decision::Extract {
+            report.unchanged.push(entry(reading.old.as_ref().map_or(0, |old| old.chunks)));
+            continue;
+        }
+        report.chunks_written += u64::from(chunks);
+        match (&reading.from, &reading.old) {
+            (Some(from), _) => report.moved.push(Outcome { from: Some(from.display_path()), ..entry(chunks) }),
+            (None, Some(_)) => report.updated.push(entry(chunks)),
+            (None, None) => report.added.push(entry(chunks)),
+        }
+    }
+    report
+}
