@@ -2,7 +2,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use super::*;
 use crate::{
-    index::{ChunkRecord, Index, NewChunk, QuerySyntax, Settings, SourceRecord, Status, WriterOptions},
+    index::{Index, NewChunk, QuerySyntax, Settings, SourceRecord, Status, WriterOptions},
     model::{self, fake::FakeEmbedder},
     types::{EmbeddingSpace, SourcePath, Span},
 };
