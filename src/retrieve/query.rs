@@ -11,7 +11,7 @@ use super::{
     Error, Explain, Fusion, Hit, Hits, Mode, Query, Result, Strength, Timings,
     fuse::{self, Blend, Candidate, DENSE_WEIGHT, Fused, Gate},
     highlight,
-    neighbours::Neighbours,
+    neighbours::neighbours,
     plan::{MAX_QUERY_BYTES, Plan, plan},
     relevance::{COVERAGE_OF, Calibration, Scale, strength},
     search::{self, Dense, Found, Legs},
@@ -319,18 +319,13 @@ struct Shown<'a> {
 
 impl Shown<'_> {
     fn hits(&self, results: Vec<(Fused, ChunkRecord)>) -> Result<Vec<Hit>> {
-        let mut neighbours = Neighbours::new(self.snapshot);
-        results
-            .into_iter()
-            .zip(1..)
-            .map(|((fused, chunk), rank)| self.hit(rank, fused, chunk, &mut neighbours))
-            .collect()
+        results.into_iter().zip(1..).map(|((fused, chunk), rank)| self.hit(rank, fused, chunk)).collect()
     }
 
-    fn hit(&self, rank: usize, fused: Fused, chunk: ChunkRecord, neighbours: &mut Neighbours<'_>) -> Result<Hit> {
+    fn hit(&self, rank: usize, fused: Fused, chunk: ChunkRecord) -> Result<Hit> {
         let Fused { candidate, score, lexical, dense } = fused;
         let coverage = self.coverage.get(candidate.id);
-        let (before, after) = neighbours.of(&chunk, self.query.context)?;
+        let (before, after) = neighbours(self.snapshot, &chunk, self.query.context)?;
         let marks = highlight::marks(self.words, &chunk);
         Ok(Hit {
             rank,
