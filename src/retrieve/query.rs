@@ -19,7 +19,7 @@ use super::{
     snippet::snippet,
 };
 use crate::{
-    index::{Allowed, ChunkRecord, LexicalQuery, Snapshot},
+    index::{Allowed, ChunkRecord, LexicalQuery, QuerySyntax, Snapshot},
     model::Embedder,
     types::{ChunkId, Score},
 };
@@ -38,10 +38,15 @@ const MAX_DEPTH: usize = 8192;
 pub fn query(snapshot: &Snapshot, embedder: Option<&dyn Embedder>, query: &Query) -> Result<Hits> {
     let plan = plan(query)?;
     let subject = Subject::of(snapshot, query)?;
+    if query.mmr.is_some() && snapshot.space().is_none() {
+        return Err(Error::Options { what: "`mmr` compares vectors, and this index has none".into() });
+    }
     let mut notes = Vec::new();
     let (mode, dense) = settle(snapshot, embedder, &plan, &subject, &mut notes)?;
     let allowed = allowed(snapshot, query, &plan)?;
-    let words = snapshot.lexical_query(&subject.text, query.syntax)?;
+    // A chunk's text is not written in a query language.
+    let syntax = if query.like.is_some() { QuerySyntax::Plain } else { query.syntax };
+    let words = snapshot.lexical_query(&subject.text, syntax)?;
     if words.is_empty() && mode != Mode::Dense {
         notes.push("no word of the query can be searched for".to_owned());
     }
@@ -62,7 +67,7 @@ pub fn query(snapshot: &Snapshot, embedder: Option<&dyn Embedder>, query: &Query
     let mut chosen = select(snapshot, query, &words, &ranking, &mut timings)?;
     // A cap for each source may leave few of the first candidates: look further while there may be more.
     let mut depth = plan.depth;
-    while query.per_source.is_some() && chosen.results.len() < plan.k && ranking.found.cut && depth < MAX_DEPTH {
+    while chosen.capped > 0 && chosen.results.len() < plan.k && ranking.found.cut && depth < MAX_DEPTH {
         depth = (depth * DEEPER).min(MAX_DEPTH);
         let again = Legs { dense: ranking.found.vector.as_deref().map_or(Dense::Off, Dense::Known), ..legs };
         ranking = rank(&again, &words, query, &plan, mode, depth, &mut timings)?;
@@ -298,9 +303,6 @@ fn select(
             (ranking.scale.relevance(fused.candidate.cosine, coverage) >= least).then_some(*fused)
         };
         fused = std::borrow::Cow::Owned(ranking.fused.iter().zip(coverage).filter_map(relevant).collect());
-    }
-    if query.mmr.is_some() && snapshot.space().is_none() {
-        return Err(Error::Options { what: "`mmr` compares vectors, and this index has none".into() });
     }
     let choice = Choice { k: query.k, mmr: query.mmr, per_source: query.per_source };
     let chosen = choose(snapshot, &fused, choice)?;
