@@ -3,6 +3,8 @@
 //! Always: ADI and a part of XQuAD in English, Russian and Chinese. With `RAG_LONG=1` the large collections too (about half
 //! an hour on two cores, most of it embedding), with `RAG_LONG=cacm,cisi` some. What is left out is said.
 
+#![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a test prints what it measured, and may fail")]
+
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
     fs,

@@ -4,6 +4,7 @@ use std::{
     collections::BTreeMap,
     fs::File,
     io,
+    ops::RangeInclusive,
     path::{Path, PathBuf},
     sync::{Arc, OnceLock},
 };
@@ -351,6 +352,23 @@ impl Snapshot {
         })?;
         chunks.sort_by_key(|chunk| chunk.ordinal);
         Ok(chunks)
+    }
+
+    /// The chunks of a source that have these ordinals, in their order. Reads the records of no others.
+    pub fn chunks_between(&self, source: SourceId, ordinals: RangeInclusive<u32>) -> Result<Vec<ChunkRecord>> {
+        let Inner { dir, searcher, .. } = &*self.0;
+        guard(dir, || {
+            let mut wanted = Vec::new();
+            let addresses = search::find_all(searcher, FIELDS.parent, source.0)?;
+            for (segment, range) in by_segment(&addresses) {
+                let column = searcher.segment_reader(segment).fast_fields().u64(column::ORDINAL)?;
+                let ordinal = |at: &DocAddress| column.first(at.doc_id).and_then(|n| u32::try_from(n).ok());
+                let numbered = addresses[range].iter().filter_map(|at| Some((ordinal(at)?, *at)));
+                wanted.extend(numbered.filter(|(ordinal, _)| ordinals.contains(ordinal)));
+            }
+            wanted.sort_unstable();
+            wanted.into_iter().map(|(_, address)| catalog::record(searcher, address)).collect()
+        })
     }
 
     /// Which chunks the filter and the collection allow. Evaluated on the sources, then spread to their chunks.

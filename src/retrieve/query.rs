@@ -3,7 +3,7 @@
 //! plan → allowed set → both legs at once → both scores of every candidate → one order → what to keep → what to show.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     time::{Duration, Instant},
 };
 
@@ -11,7 +11,7 @@ use super::{
     Error, Explain, Fusion, Hit, Hits, Mode, Query, Result, Strength, Timings,
     fuse::{self, Blend, Candidate, DENSE_WEIGHT, Fused, Gate},
     highlight,
-    neighbours::Neighbours,
+    neighbours::neighbours,
     plan::{MAX_QUERY_BYTES, Plan, plan},
     relevance::{COVERAGE_OF, Calibration, Scale, strength},
     search::{self, Dense, Found, Legs},
@@ -19,7 +19,7 @@ use super::{
     snippet::snippet,
 };
 use crate::{
-    index::{Allowed, LexicalQuery, Snapshot},
+    index::{Allowed, ChunkRecord, LexicalQuery, QuerySyntax, Snapshot},
     model::Embedder,
     types::{ChunkId, Score},
 };
@@ -38,10 +38,15 @@ const MAX_DEPTH: usize = 8192;
 pub fn query(snapshot: &Snapshot, embedder: Option<&dyn Embedder>, query: &Query) -> Result<Hits> {
     let plan = plan(query)?;
     let subject = Subject::of(snapshot, query)?;
+    if query.mmr.is_some() && snapshot.space().is_none() {
+        return Err(Error::Options { what: "`mmr` compares vectors, and this index has none".into() });
+    }
     let mut notes = Vec::new();
     let (mode, dense) = settle(snapshot, embedder, &plan, &subject, &mut notes)?;
     let allowed = allowed(snapshot, query, &plan)?;
-    let words = snapshot.lexical_query(&subject.text, query.syntax)?;
+    // A chunk's text is not written in a query language.
+    let syntax = if query.like.is_some() { QuerySyntax::Plain } else { query.syntax };
+    let words = snapshot.lexical_query(&subject.text, syntax)?;
     if words.is_empty() && mode != Mode::Dense {
         notes.push("no word of the query can be searched for".to_owned());
     }
@@ -62,7 +67,7 @@ pub fn query(snapshot: &Snapshot, embedder: Option<&dyn Embedder>, query: &Query
     let mut chosen = select(snapshot, query, &words, &ranking, &mut timings)?;
     // A cap for each source may leave few of the first candidates: look further while there may be more.
     let mut depth = plan.depth;
-    while query.per_source.is_some() && chosen.results.len() < plan.k && ranking.found.cut && depth < MAX_DEPTH {
+    while chosen.capped > 0 && chosen.results.len() < plan.k && ranking.found.cut && depth < MAX_DEPTH {
         depth = (depth * DEEPER).min(MAX_DEPTH);
         let again = Legs { dense: ranking.found.vector.as_deref().map_or(Dense::Off, Dense::Known), ..legs };
         ranking = rank(&again, &words, query, &plan, mode, depth, &mut timings)?;
@@ -87,8 +92,10 @@ pub fn query(snapshot: &Snapshot, embedder: Option<&dyn Embedder>, query: &Query
     }
 
     let begun = Instant::now();
-    let relevance = ranking.relevance(snapshot, &words)?;
-    let hits = show(snapshot, query, &words, &ranking, chosen.results)?;
+    let coverage = Coverage::of(snapshot, &words, &ranking, &chosen.results)?;
+    let relevance = ranking.relevance(&coverage);
+    let shown = Shown { snapshot, query, words: &words, scale: ranking.scale, coverage: &coverage };
+    let hits = shown.hits(chosen.results)?;
     timings.load_ms += millis(begun.elapsed());
     Ok(Hits {
         hits,
@@ -241,16 +248,41 @@ fn order(candidates: &[Candidate], query: &Query, mode: Mode, gate: Gate, zero: 
 }
 
 impl Ranking {
+    /// The first results, which lend the whole query their coverage.
+    fn first(&self) -> impl Iterator<Item = ChunkId> + '_ {
+        self.fused.iter().take(COVERAGE_OF).map(|fused| fused.candidate.id)
+    }
+
     /// Relevance of the query as a whole: the highest cosine of the dense leg with the highest coverage of the first
     /// results.
-    fn relevance(&self, snapshot: &Snapshot, words: &LexicalQuery) -> Result<f32> {
-        let first: Vec<ChunkId> = self.fused.iter().take(COVERAGE_OF).map(|fused| fused.candidate.id).collect();
-        if first.is_empty() {
-            return Ok(0.0);
+    fn relevance(&self, coverage: &Coverage) -> f32 {
+        if self.fused.is_empty() {
+            return 0.0;
         }
-        let coverage = snapshot.coverage(words, &first)?.into_iter().fold(0.0, f32::max);
         let cosine = self.found.dense.first().map(|(_, cosine)| *cosine);
-        Ok(self.scale.relevance(cosine, coverage))
+        self.scale.relevance(cosine, self.first().map(|id| coverage.get(id)).fold(0.0, f32::max))
+    }
+}
+
+/// The share of the query's words that chunks hold.
+struct Coverage(HashMap<ChunkId, f32>);
+
+impl Coverage {
+    /// Of the first of a ranking and of the results, in one pass over the postings.
+    fn of(
+        snapshot: &Snapshot,
+        words: &LexicalQuery,
+        ranking: &Ranking,
+        results: &[(Fused, ChunkRecord)],
+    ) -> Result<Self> {
+        let ids: BTreeSet<ChunkId> = ranking.first().chain(results.iter().map(|(_, chunk)| chunk.id)).collect();
+        let ids: Vec<ChunkId> = ids.into_iter().collect();
+        let shares = snapshot.coverage(words, &ids)?;
+        Ok(Self(ids.into_iter().zip(shares).collect()))
+    }
+
+    fn get(&self, id: ChunkId) -> f32 {
+        self.0.get(&id).copied().unwrap_or(0.0)
     }
 }
 
@@ -272,41 +304,40 @@ fn select(
         };
         fused = std::borrow::Cow::Owned(ranking.fused.iter().zip(coverage).filter_map(relevant).collect());
     }
-    if query.mmr.is_some() && snapshot.space().is_none() {
-        return Err(Error::Options { what: "`mmr` compares vectors, and this index has none".into() });
-    }
     let choice = Choice { k: query.k, mmr: query.mmr, per_source: query.per_source };
     let chosen = choose(snapshot, &fused, choice)?;
     timings.load_ms += millis(begun.elapsed());
     Ok(chosen)
 }
 
-/// The results with all that is shown of them.
-fn show(
-    snapshot: &Snapshot,
-    query: &Query,
-    words: &LexicalQuery,
-    ranking: &Ranking,
-    results: Vec<(Fused, crate::index::ChunkRecord)>,
-) -> Result<Vec<Hit>> {
-    let ids: Vec<ChunkId> = results.iter().map(|(fused, _)| fused.candidate.id).collect();
-    let coverage: HashMap<ChunkId, f32> = ids.iter().copied().zip(snapshot.coverage(words, &ids)?).collect();
-    let mut neighbours = Neighbours::new(snapshot);
-    let mut hits = Vec::with_capacity(results.len());
-    for (place, (fused, chunk)) in results.into_iter().enumerate() {
+/// What turns results into what is shown of them.
+struct Shown<'a> {
+    snapshot: &'a Snapshot,
+    query: &'a Query,
+    words: &'a LexicalQuery,
+    scale: Scale,
+    coverage: &'a Coverage,
+}
+
+impl Shown<'_> {
+    fn hits(&self, results: Vec<(Fused, ChunkRecord)>) -> Result<Vec<Hit>> {
+        results.into_iter().zip(1..).map(|((fused, chunk), rank)| self.hit(rank, fused, chunk)).collect()
+    }
+
+    fn hit(&self, rank: usize, fused: Fused, chunk: ChunkRecord) -> Result<Hit> {
         let Fused { candidate, score, lexical, dense } = fused;
-        let coverage = coverage.get(&candidate.id).copied().unwrap_or(0.0);
-        let (before, after) = neighbours.of(&chunk, query.context)?;
-        let marks = highlight::marks(words, &chunk);
-        hits.push(Hit {
-            rank: place + 1,
+        let coverage = self.coverage.get(candidate.id);
+        let (before, after) = neighbours(self.snapshot, &chunk, self.query.context)?;
+        let marks = highlight::marks(self.words, &chunk);
+        Ok(Hit {
+            rank,
             score,
-            relevance: ranking.scale.relevance(candidate.cosine, coverage),
+            relevance: self.scale.relevance(candidate.cosine, coverage),
             snippet: snippet(&chunk.text, &marks),
             highlights: highlight::ranges(marks),
             before,
             after,
-            explain: query.explain.then_some(Explain {
+            explain: self.query.explain.then_some(Explain {
                 lexical_rank: candidate.lexical_rank,
                 lexical_score: candidate.bm25,
                 lexical_normalised: lexical,
@@ -316,9 +347,8 @@ fn show(
                 coverage,
             }),
             chunk,
-        });
+        })
     }
-    Ok(hits)
 }
 
 fn millis(duration: Duration) -> f64 {

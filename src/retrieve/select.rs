@@ -10,6 +10,9 @@ use crate::{
     types::ChunkId,
 };
 
+/// Diversity looks at so many of the first candidates: its cost is the square of them.
+const DIVERSE_POOL: usize = 2_000;
+
 /// How the results are chosen.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Choice {
@@ -19,10 +22,15 @@ pub(super) struct Choice {
     pub per_source: Option<usize>,
 }
 
-/// What was chosen, best first, and how many chunks the index named but does not hold.
+/// What was chosen.
+#[derive(Default)]
 pub(super) struct Chosen {
+    /// Best first.
     pub results: Vec<(Fused, ChunkRecord)>,
+    /// How many chunks the index named but does not hold.
     pub lost: usize,
+    /// How many were passed over because their source had its share.
+    pub capped: usize,
 }
 
 /// Chooses at most `k` of a list that is sorted best first. Loads as many records as are needed, `k` at a time.
@@ -30,12 +38,13 @@ pub(super) fn choose(snapshot: &Snapshot, fused: &[Fused], choice: Choice) -> Re
     let order: Vec<Fused> = match choice.mmr {
         Some(lambda) => {
             // With a cap any candidate may be needed.
-            let wanted = if choice.per_source.is_some() { fused.len() } else { choice.k };
-            diverse(snapshot, fused, lambda, wanted)
+            let pool = fused.get(..DIVERSE_POOL).unwrap_or(fused);
+            let wanted = if choice.per_source.is_some() { pool.len() } else { choice.k };
+            diverse(snapshot, pool, lambda, wanted)
         }
         None => fused.to_vec(),
     };
-    let mut chosen = Chosen { results: Vec::with_capacity(choice.k.min(order.len())), lost: 0 };
+    let mut chosen = Chosen::default();
     let mut of_source = HashMap::new();
     for batch in order.chunks(choice.k) {
         let ids: Vec<ChunkId> = batch.iter().map(|fused| fused.candidate.id).collect();
@@ -46,6 +55,7 @@ pub(super) fn choose(snapshot: &Snapshot, fused: &[Fused], choice: Choice) -> Re
             };
             let count = of_source.entry(record.source).or_insert(0usize);
             if choice.per_source.is_some_and(|most| *count >= most) {
+                chosen.capped += 1;
                 continue;
             }
             *count += 1;

@@ -125,7 +125,8 @@ mod tests {
 
     #[test]
     fn words_are_found_by_their_stems() {
-        let cases: [(&[&str], &str, Option<&str>, &[&str]); 14] = [
+        type Case<'a> = (&'a [&'a str], &'a str, Option<&'a str>, &'a [&'a str]);
+        let cases: [Case<'_>; 14] = [
             (&["refund"], "Refunds, REFUNDED; a re-fund", Some("en"), &["Refunds", "REFUNDED"]),
             (&["häuser"], "Das Haus der Häuser", Some("de"), &["Haus", "Häuser"]),
             (&["refund"], "refunds", Some("zh"), &[]),

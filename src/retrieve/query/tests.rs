@@ -2,7 +2,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use super::*;
 use crate::{
-    index::{ChunkRecord, Index, NewChunk, QuerySyntax, Settings, SourceRecord, Status, WriterOptions},
+    index::{Index, NewChunk, Settings, SourceRecord, Status, WriterOptions},
     model::{self, fake::FakeEmbedder},
     types::{EmbeddingSpace, SourcePath, Span},
 };
@@ -276,6 +276,9 @@ fn more_like_a_chunk() {
     let hits = query(&house.snapshot, None, &asked).unwrap();
     assert_eq!(hits.hits.len(), 2);
     assert!(hits.hits.iter().all(|hit| hit.chunk.id != id));
+    let code = house.ask(&text("println")).unwrap().hits[0].chunk.id;
+    let syntax = QuerySyntax::Tantivy;
+    house.ask(&Query { like: Some(code), syntax, ..Query::default() }).expect("a chunk's text is no query language");
     let missing = Query { like: Some(ChunkId(1)), ..Query::default() };
     assert!(matches!(house.ask(&missing), Err(Error::NoChunk { id: ChunkId(1) })));
 }
