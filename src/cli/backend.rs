@@ -298,9 +298,9 @@ fn onnxruntime_options(library: &str) -> rag::model::onnx::ort::Options {
     if named.is_none() {
         search.extend(std::env::current_exe().ok().and_then(|program| program.parent().map(Path::to_path_buf)));
         search.extend(system_folders());
-        let environments =
-            [env::path("VIRTUAL_ENV"), env::path("CONDA_PREFIX"), env::path("HOME").map(|h| h.join(".local"))];
-        for root in environments.into_iter().flatten().chain(["/usr/local".into(), "/usr".into()]) {
+        let environments = env::PYTHON_ROOTS.into_iter().filter_map(env::path);
+        let own = env::path(env::HOME).map(|home| home.join(".local"));
+        for root in environments.chain(own).chain(["/usr/local".into(), "/usr".into()]) {
             search.extend(python_folders(&root));
         }
     }

@@ -6,8 +6,8 @@
 use std::{ops::ControlFlow, time::Instant};
 
 use super::{
-    Answer, AnswerStatus, Ask, AskEvent, AskTimings, Error, Hits, Result, Sentence, Source, Strength, Support,
-    budget, cite, compose,
+    Answer, AnswerStatus, Ask, AskEvent, AskTimings, Error, Hits, Result, Sentence, Source, Strength, Support, budget,
+    cite, compose,
     compose::Composed,
     extractive,
     offer::Offer,
@@ -174,7 +174,14 @@ fn fitting(hits: &Hits, ask: &Ask, context_tokens: usize) -> Result<Vec<Passage>
 }
 
 /// Fewer passages, for a model that read `found` tokens where it can read `limit` (if it says so), the answer among them.
-fn fewer(hits: &Hits, ask: &Ask, context: usize, before: usize, found: u64, limit: Option<u64>) -> Result<Vec<Passage>> {
+fn fewer(
+    hits: &Hits,
+    ask: &Ask,
+    context: usize,
+    before: usize,
+    found: u64,
+    limit: Option<u64>,
+) -> Result<Vec<Passage>> {
     // What the model counts against what we thought it would.
     let room = limit.map(|limit| limit.saturating_sub(u64::from(ask.max_tokens)) as f64);
     let ours = context.saturating_sub(context / 10).saturating_sub(ask.max_tokens as usize) as f64;
@@ -229,7 +236,13 @@ fn converse(
 }
 
 /// Reads, checks and repairs what the model said.
-fn finish(completion: &Completion, passages: &[Passage], ask: &Ask, hash_of: HashOf<'_>, answer: &mut Answer) -> Result<()> {
+fn finish(
+    completion: &Completion,
+    passages: &[Passage],
+    ask: &Ask,
+    hash_of: HashOf<'_>,
+    answer: &mut Answer,
+) -> Result<()> {
     answer.usage = Some(completion.usage);
     answer.model_returned.clone_from(&completion.model);
     answer.truncated = completion.finish == Finish::Truncated;
@@ -267,10 +280,16 @@ fn notes(read: &cite::Read, composed: &Composed, answer: &mut Answer) {
         answer.notes.push(format!("the answer was cut off{last}"));
     }
     if composed.links_removed > 0 {
-        answer.notes.push(format!("{} removed that no cited passage holds", plural(composed.links_removed, "link was", "links were")));
+        answer.notes.push(format!(
+            "{} removed that no cited passage holds",
+            plural(composed.links_removed, "link was", "links were")
+        ));
     }
     if composed.dropped > 0 {
-        answer.notes.push(format!("{} taken out that no passage supports", plural(composed.dropped, "sentence was", "sentences were")));
+        answer.notes.push(format!(
+            "{} taken out that no passage supports",
+            plural(composed.dropped, "sentence was", "sentences were")
+        ));
     }
     if read.declined && answer.status == AnswerStatus::Answered {
         answer.notes.push("the model also said that the passages do not answer".to_owned());
@@ -280,7 +299,15 @@ fn notes(read: &cite::Read, composed: &Composed, answer: &mut Answer) {
 /// The usual words of a model that will not, as the beginning of a short answer.
 fn is_refusal(text: &str) -> bool {
     let text = text.to_lowercase().replace('’', "'");
-    let begins = ["i'm sorry, but i can", "i am sorry, but i can", "i can't", "i cannot", "i'm unable", "i am unable", "sorry, i can"];
+    let begins = [
+        "i'm sorry, but i can",
+        "i am sorry, but i can",
+        "i can't",
+        "i cannot",
+        "i'm unable",
+        "i am unable",
+        "sorry, i can",
+    ];
     let about = ["assist with", "help with", "comply", "fulfill", "provide that", "do that"];
     begins.iter().any(|phrase| text.starts_with(phrase)) && about.iter().any(|phrase| text.contains(phrase))
 }

@@ -124,7 +124,9 @@ fn draft(text: &str, read: &Read, unit: Unit, passages: &[Passage]) -> Draft {
         }
     }
     let lang = passages.first().and_then(|passage| passage.record().lang.as_deref()).unwrap_or("en");
-    let role = if !bare.contains(char::is_alphanumeric) || (unit.kind == Kind::Heading && named.is_empty() && !has_figure(&bare, lang)) {
+    let role = if !bare.contains(char::is_alphanumeric)
+        || (unit.kind == Kind::Heading && named.is_empty() && !has_figure(&bare, lang))
+    {
         Role::Frame
     } else if is_abstention(&bare) && !has_figure(&bare, lang) {
         Role::Abstention
@@ -144,7 +146,8 @@ fn check(draft: &mut Draft, checker: &Checker<'_>) {
     let named: Vec<usize> = draft.named.iter().map(|n| *n as usize - 1).collect();
     let single: Vec<Verdict> = named.iter().map(|at| judge(&[*at])).collect();
     let mut verdict = judge(&named);
-    if let Some(best) = single.iter().filter(|one| one.state > verdict.state).max_by(|a, b| a.score.total_cmp(&b.score)) {
+    if let Some(best) = single.iter().filter(|one| one.state > verdict.state).max_by(|a, b| a.score.total_cmp(&b.score))
+    {
         verdict = best.clone();
     }
     let mut attached: Vec<(usize, Verdict)> = Vec::new();
@@ -163,7 +166,9 @@ fn check(draft: &mut Draft, checker: &Checker<'_>) {
             if best.1.score > 0.0 {
                 attached.push(best.clone());
             }
-        } else if named.is_empty() && let Some((_, closest)) = others.first() {
+        } else if named.is_empty()
+            && let Some((_, closest)) = others.first()
+        {
             verdict.reason.clone_from(&closest.reason);
             verdict.mismatch = closest.mismatch;
         }
@@ -206,7 +211,11 @@ fn supporting_pair(others: &[(usize, Verdict)], judge: impl Fn(&[usize]) -> Verd
 fn write(text: &str, read: &Read, drafts: Vec<Draft>, passages: &[Passage], unsupported: Unsupported) -> Composed {
     let claims = drafts.iter().filter(|draft| matches!(draft.role, Role::Claim | Role::Abstention)).count();
     let abstentions = drafts.iter().filter(|draft| draft.role == Role::Abstention).count();
-    let mut composed = Composed { abstains: claims > 0 && abstentions == claims, links_removed: read.links_removed, ..Composed::default() };
+    let mut composed = Composed {
+        abstains: claims > 0 && abstentions == claims,
+        links_removed: read.links_removed,
+        ..Composed::default()
+    };
     let mut at = 0;
     for draft in drafts {
         let between = &text[at..draft.unit.range.start];
@@ -253,7 +262,9 @@ fn body(text: &str, read: &Read, draft: &Draft, passages: &[Passage]) -> (String
     };
     let cited: Vec<&Passage> = passages
         .iter()
-        .filter(|passage| draft.named.contains(&passage.n) || draft.citations.iter().any(|citation| citation.n == passage.n))
+        .filter(|passage| {
+            draft.named.contains(&passage.n) || draft.citations.iter().any(|citation| citation.n == passage.n)
+        })
         .collect();
     let allowed = |link: &str| cited.iter().any(|passage| holds_link(passage, link));
     let mut removed = 0;
@@ -272,7 +283,8 @@ fn body(text: &str, read: &Read, draft: &Draft, passages: &[Passage]) -> (String
         at = place.end;
     }
     body.push_str(&clean(&text[at..draft.unit.range.end]));
-    let attached: Vec<u32> = draft.citations.iter().filter(|citation| citation.attached).map(|citation| citation.n).collect();
+    let attached: Vec<u32> =
+        draft.citations.iter().filter(|citation| citation.attached).map(|citation| citation.n).collect();
     if !attached.is_empty() {
         attach(&mut body, &marker(&attached), draft.unit.kind);
     }
@@ -303,7 +315,16 @@ fn is_finished(bare: &str, kind: Kind) -> bool {
 /// Where a list of sources begins that the model wrote under its answer: ours follows, so it is left out.
 fn without_source_list(text: &str) -> usize {
     const TITLES: [&str; 10] = [
-        "sources", "source", "references", "citations", "sources used", "quellen", "fuentes", "referencias", "来源", "参考",
+        "sources",
+        "source",
+        "references",
+        "citations",
+        "sources used",
+        "quellen",
+        "fuentes",
+        "referencias",
+        "来源",
+        "参考",
     ];
     let mut at = text.len();
     let lines: Vec<&str> = text.split_inclusive('\n').collect();

@@ -23,7 +23,10 @@ pub struct Ran {
 
 impl House {
     pub fn new() -> Self {
-        Self { dir: tempfile::Builder::new().prefix("rag-it-").tempdir().expect("a temporary folder") }
+        let dir = tempfile::Builder::new().prefix("rag-it-").tempdir().expect("a temporary folder");
+        let above = dir.path().ancestors().map(|folder| folder.join(".rag")).find(|folder| folder.exists());
+        assert_eq!(above, None, "an index above the tests would be taken for theirs");
+        Self { dir }
     }
 
     /// With `sample-docs/` of the project in it.

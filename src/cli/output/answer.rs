@@ -61,8 +61,9 @@ pub fn markdown(answer: &Answer) -> String {
 /// The best-supported quote that the answer takes from a source, on one line.
 fn quote(answer: &Answer, n: u32) -> Option<String> {
     let citations = answer.sentences.iter().flat_map(|sentence| &sentence.citations);
+    // The first of equals: the answer begins with what matters most.
     let best = citations
         .filter(|citation| citation.n == n && !citation.quote.trim().is_empty())
-        .max_by(|a, b| a.support.cmp(&b.support).then(a.score.total_cmp(&b.score)))?;
+        .reduce(|best, next| if (next.support, next.score) > (best.support, best.score) { next } else { best })?;
     Some(sanitize::line(&best.quote.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned())
 }

@@ -125,14 +125,23 @@ pub(super) fn clauses_of(text: &str, range: Range<usize>, unit: usize, tongue: &
     let hard = |from: usize, to: usize| all_facts.iter().any(|f| !f.soft && f.range.start >= from && f.range.end <= to);
     let inside = |at: usize| all_facts.iter().any(|f| f.range.start < at && at < f.range.end);
     let mut cuts = Vec::new();
-    let together = words.iter().any(|w| matches!(w.norm.as_str(), "respectively" | "bzw" | "jeweils" | "respectivamente" | "between" | "zwischen" | "entre" | "分别" | "from"));
+    let together = words.iter().any(|w| {
+        matches!(
+            w.norm.as_str(),
+            "respectively" | "bzw" | "jeweils" | "respectivamente" | "between" | "zwischen" | "entre" | "分别" | "from"
+        )
+    });
     let mut last = 0;
     let mut candidates: Vec<(usize, bool)> = body
         .char_indices()
-        .filter(|(at, c)| matches!(c, ';' | '；') || (matches!(c, ',' | '，') && !body[at + c.len_utf8()..].starts_with(|d: char| d.is_ascii_digit())))
+        .filter(|(at, c)| {
+            matches!(c, ';' | '；')
+                || (matches!(c, ',' | '，') && !body[at + c.len_utf8()..].starts_with(|d: char| d.is_ascii_digit()))
+        })
         .map(|(at, c)| (at, matches!(c, ';' | '；')))
         .chain(words.iter().filter_map(|word| match word.norm.as_str() {
-            "but" | "however" | "whereas" | "while" | "aber" | "sondern" | "jedoch" | "pero" | "sino" | "mais" | "但是" => Some((word.range.start, true)),
+            "but" | "however" | "whereas" | "while" | "aber" | "sondern" | "jedoch" | "pero" | "sino" | "mais"
+            | "但是" => Some((word.range.start, true)),
             "and" | "und" | "y" | "et" => Some((word.range.start, false)),
             _ => None,
         }))
@@ -151,9 +160,17 @@ pub(super) fn clauses_of(text: &str, range: Range<usize>, unit: usize, tongue: &
     for to in cuts {
         let count = words.iter().take_while(|word| word.range.start < to).count();
         let own: Vec<Word> = words.drain(..count).collect();
-        let own_facts: Vec<Fact> = all_facts.iter().filter(|f| f.range.start >= from && f.range.start < to).cloned().collect();
+        let own_facts: Vec<Fact> =
+            all_facts.iter().filter(|f| f.range.start >= from && f.range.start < to).cloned().collect();
         let polarity = polarity(body, &own, lang);
-        clauses.push(Clause { range: range.start + from..range.start + to, unit, words: own, borrowed: Vec::new(), facts: own_facts, polarity });
+        clauses.push(Clause {
+            range: range.start + from..range.start + to,
+            unit,
+            words: own,
+            borrowed: Vec::new(),
+            facts: own_facts,
+            polarity,
+        });
         from = to;
     }
     clauses
@@ -162,9 +179,37 @@ pub(super) fn clauses_of(text: &str, range: Range<usize>, unit: usize, tongue: &
 fn is_pronoun(norm: &str) -> bool {
     matches!(
         norm,
-        "it" | "they" | "this" | "these" | "that" | "those" | "he" | "she" | "its" | "their" | "er" | "sie" | "es" | "dies"
-            | "diese" | "dieser" | "ihr" | "él" | "ella" | "ellos" | "ellas" | "esto" | "este" | "esta" | "estos" | "il"
-            | "elle" | "ils" | "elles" | "ce" | "cette" | "both"
+        "it" | "they"
+            | "this"
+            | "these"
+            | "that"
+            | "those"
+            | "he"
+            | "she"
+            | "its"
+            | "their"
+            | "er"
+            | "sie"
+            | "es"
+            | "dies"
+            | "diese"
+            | "dieser"
+            | "ihr"
+            | "él"
+            | "ella"
+            | "ellos"
+            | "ellas"
+            | "esto"
+            | "este"
+            | "esta"
+            | "estos"
+            | "il"
+            | "elle"
+            | "ils"
+            | "elles"
+            | "ce"
+            | "cette"
+            | "both"
     )
 }
 

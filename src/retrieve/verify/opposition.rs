@@ -71,8 +71,15 @@ fn other_number(claim: &Claim, own: &Clause, said: &[(&Evidence, &Clause)], alig
             && let Some(other) = clause.facts.iter().find(|other| binding(other) && fact.is_like(other))
         {
             let start = clause_start(evidence, clause);
-            let text = evidence.passage.text.get(start + other.range.start..start + other.range.end).unwrap_or("another number");
-            return Some(format!("the passage has `{text}` where the answer has `{}`", &claim.text[fact.range.clone()]));
+            let text = evidence
+                .passage
+                .text
+                .get(start + other.range.start..start + other.range.end)
+                .unwrap_or("another number");
+            return Some(format!(
+                "the passage has `{text}` where the answer has `{}`",
+                &claim.text[fact.range.clone()]
+            ));
         }
         if let Some(reason) = other_side(claim, fact, said, aligned, mine) {
             return Some(reason);
@@ -87,7 +94,13 @@ fn clause_start(evidence: &Evidence, clause: &Clause) -> usize {
 }
 
 /// `at most 30` where the passage says `at least 30`.
-fn other_side(claim: &Claim, fact: &super::facts::Fact, said: &[(&Evidence, &Clause)], aligned: &[f32], mine: f32) -> Option<String> {
+fn other_side(
+    claim: &Claim,
+    fact: &super::facts::Fact,
+    said: &[(&Evidence, &Clause)],
+    aligned: &[f32],
+    mine: f32,
+) -> Option<String> {
     let bound = fact.bound()?;
     let about = said.iter().zip(aligned).filter(|(_, share)| **share >= mine - NEAR);
     let bounds: Vec<Option<Bound>> = about
@@ -149,7 +162,11 @@ fn conflict(claim: &Claim, own: &Clause, evidence: &Evidence, clause: &Clause) -
             (opposed || denied) && same_way && absent && fits
         });
         if let Some((_, other)) = opposite.filter(|_| !unclear) {
-            return Some(format!("the passage says `{}`, the answer `{}`", word_text(other), &claim.text[word.range.clone()]));
+            return Some(format!(
+                "the passage says `{}`, the answer `{}`",
+                word_text(other),
+                &claim.text[word.range.clone()]
+            ));
         }
     }
     let (wide, narrow) = widened(&own.words, &clause.words)?;
@@ -168,7 +185,9 @@ fn follows_alike(own: &Clause, at: usize, clause: &Clause, there: usize, german:
 /// Two names stand round one word in the claim, and the other way round in the clause about it.
 fn reversed(claim: &Claim, said: &[(&Evidence, &Clause)], aligned: &[f32]) -> Option<String> {
     let passive = |words: &[Word]| {
-        words.iter().any(|w| matches!(w.norm.as_str(), "by" | "von" | "por" | "par" | "was" | "were" | "been" | "wurde" | "fue"))
+        words.iter().any(|w| {
+            matches!(w.norm.as_str(), "by" | "von" | "por" | "par" | "was" | "were" | "been" | "wurde" | "fue")
+        })
     };
     let own: Vec<&Word> = claim.clauses.iter().flat_map(|clause| &clause.words).collect();
     let at = |name: &Name| own.iter().position(|word| word.range.start == name.at);
@@ -186,7 +205,10 @@ fn reversed(claim: &Claim, said: &[(&Evidence, &Clause)], aligned: &[f32]) -> Op
             let place = |norm: &str| clause.words.iter().position(|word| word.norm == norm);
             let (Some(a), Some(b)) = (place(&first.norm), place(&second.norm)) else { continue };
             let verb = |from: usize, to: usize| {
-                clause.words.get(from + 1..to).is_some_and(|inside| between.iter().any(|w| super::has_word(inside, w, evidence.german)))
+                clause
+                    .words
+                    .get(from + 1..to)
+                    .is_some_and(|inside| between.iter().any(|w| super::has_word(inside, w, evidence.german)))
             };
             if a < b && verb(a, b) {
                 return None;

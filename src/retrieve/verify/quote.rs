@@ -42,7 +42,10 @@ fn marks(claim: &Claim, evidence: &Evidence) -> Vec<Range<usize>> {
     let mut marks = Vec::new();
     for clause in &evidence.clauses {
         let start = evidence.units[clause.unit].range.start;
-        let words = clause.words.iter().filter(|word| !word.stop && content.iter().any(|own| super::same_word(own, word, evidence.german)));
+        let words = clause
+            .words
+            .iter()
+            .filter(|word| !word.stop && content.iter().any(|own| super::same_word(own, word, evidence.german)));
         marks.extend(words.map(|word| start + word.range.start..start + word.range.end));
         let facts = clause.facts.iter().filter(|fact| claim.facts.iter().any(|own| own.agrees(fact)));
         // A figure weighs as two words: it is what a reader looks for.
@@ -110,7 +113,12 @@ fn densest(
 }
 
 /// The part of a unit of at most `max_words` words that has most of the marked ranges.
-pub(in crate::retrieve) fn part(text: &str, unit: Range<usize>, marks: &[Range<usize>], max_words: usize) -> Range<usize> {
+pub(in crate::retrieve) fn part(
+    text: &str,
+    unit: Range<usize>,
+    marks: &[Range<usize>],
+    max_words: usize,
+) -> Range<usize> {
     let words: Vec<Range<usize>> = text[unit.clone()]
         .unicode_word_indices()
         .map(|(at, word)| unit.start + at..unit.start + at + word.len())
