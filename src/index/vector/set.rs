@@ -62,7 +62,7 @@ impl Set {
     ///
     /// A score that is not a number is left out. The result does not depend on how rows are spread over parts. O(live rows
     /// × dim); with a filter of few ids O(ids × (dim + log rows)). Memory: `k`, and a bit a row of the largest part if the
-    /// filter is not small. Panics if `query` has not `dim` values, unless the set is empty.
+    /// filter is neither small nor large. Panics if `query` has not `dim` values, unless the set is empty.
     pub fn search(&self, query: &[f32], k: usize, filter: Option<&[u64]>) -> Vec<(u64, f32)> {
         if self.is_empty() || k == 0 {
             return Vec::new();
@@ -96,8 +96,8 @@ impl Set {
     }
 
     /// Which parts are worth writing again as one: many of a like size, or one with many dead rows; `None` if none are.
-    /// Merging until it says `None` leaves at most [`MAX_PARTS`](super::MAX_PARTS) parts; once a commit is enough, for each
-    /// commit adds at most one. The order of parts has no meaning, so the merged one may stand anywhere.
+    /// One merge a commit keeps a set to [`MAX_PARTS`](super::MAX_PARTS) parts. They need not be neighbours, and the order of
+    /// parts has no meaning, so the merged one may stand anywhere.
     pub fn merge_candidates(&self) -> Option<BTreeSet<usize>> {
         let size =
             |(segment, dead): &(Segment, Tombstones)| Size { rows: segment.len(), live: segment.len() - dead.len() };
@@ -109,3 +109,6 @@ impl Set {
         Self { kernels, ..self }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,8 +3,8 @@
 //! Useful for: one query against many rows that stand one after the other. Not for: ranking (see [`Set`](super::Set)).
 //!
 //! Within one set the score of a query and a row is always the same bits: alone or among others, wherever the row stands.
-//! Two sets may differ in the last bits, for they add in another order. [`scalar`] is the specification of what they
-//! compute; a new set is a file that makes a [`Kernels`], and a line in [`available`].
+//! Two sets may differ in the last bits, for they add in another order. `scalar.rs` is the specification of what
+//! they compute; a new set is a file that makes a [`Kernels`], and a line in [`available`].
 
 mod scalar;
 #[cfg(target_arch = "x86_64")]
