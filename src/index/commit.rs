@@ -38,7 +38,7 @@ pub(super) fn commit(
     }
     count(&mut manifest, batch);
     if let (Some(space), Some(toc)) = (manifest.space.clone(), before.toc()) {
-        let folder = layout::space_dir(dir, &space);
+        let folder = layout::space_dir(dir, &space.folder);
         let vectors = Vectors { dir, disk, folder: &folder, generation: manifest.generation };
         manifest.toc = Some(vectors.write(toc, before.vectors(), batch)?);
     }

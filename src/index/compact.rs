@@ -54,7 +54,7 @@ pub(super) fn orphans(dir: &Path, snapshot: &Snapshot) -> io::Result<Vec<PathBuf
     let mut named: HashSet<PathBuf> = meta.into_iter().map(|name| text.join(name)).collect();
     named.insert(text.join(layout::META_FILE));
     if let (Some(space), Some(toc)) = (&snapshot.manifest().space, &snapshot.manifest().toc) {
-        let folder = layout::space_dir(dir, space);
+        let folder = layout::space_dir(dir, &space.folder);
         named.insert(folder.join(layout::SPACE_FILE));
         named.insert(folder.join(&toc.name));
         for entry in snapshot.toc().iter().flat_map(|toc| &toc.entries) {

@@ -16,12 +16,15 @@ use super::{
     Error, Index, Result, Settings,
     fs::{Disk, read_small},
     layout,
-    lexical::schema,
+    lexical::{schema, seal},
     lock::Lock,
-    manifest::{Manifest, TocFile},
+    manifest::{Manifest, SpaceFile, TocFile},
     vector::Toc,
 };
 use crate::types::EmbeddingSpace;
+
+/// How long to wait for another process that makes the same index.
+const CREATION: Duration = Duration::from_secs(10);
 
 /// What `FORMAT` says.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -48,8 +51,8 @@ pub(super) fn create(dir: &Path, settings: &Settings) -> Result<Index> {
         move |source| Error::Io { act, path, source }
     };
     make_dir(&disk, dir)?;
-    let _lock = Lock::take(&disk, dir, Duration::ZERO, "making the index")?;
-    // Another process may have made it while we waited for nothing.
+    let _lock = Lock::take(&disk, dir, CREATION, "making the index")?;
+    // Another process may have made it meanwhile.
     if let Ok(index) = open(dir) {
         check_settings(dir, &index, settings)?;
         return Ok(index);
@@ -77,10 +80,11 @@ pub(super) fn create(dir: &Path, settings: &Settings) -> Result<Index> {
         disk.empty_dir(&folder).map_err(failed("empty", &folder))?;
         disk.create_dir(&folder).map_err(failed("create", &folder))?;
     }
-    let mut manifest = Manifest::default();
+    let format_bytes = read_small(&format_path, layout::MAX_SMALL_FILE).map_err(failed("read", &format_path))?;
+    let mut manifest = Manifest { format_crc32c: crc32c::crc32c(&format_bytes), ..Manifest::default() };
     if let Some(space) = &settings.space {
-        let (folder, toc) = create_space(&disk, dir, space)?;
-        manifest.space = Some(folder);
+        let (space, toc) = create_space(&disk, dir, space)?;
+        manifest.space = Some(space);
         manifest.toc = Some(toc);
     }
     disk.sync_dir(dir).map_err(failed("sync", dir))?;
@@ -88,7 +92,7 @@ pub(super) fn create(dir: &Path, settings: &Settings) -> Result<Index> {
     let mut meta = IndexMeta::with_schema(schema::FIELDS.schema.clone());
     meta.index_settings = schema::settings();
     meta.payload = Some(manifest.encode());
-    let bytes = serde_json::to_vec_pretty(&meta).expect("plain values serialise");
+    let bytes = seal(&serde_json::to_vec_pretty(&meta).expect("plain values serialise"));
     let text = layout::text_dir(dir);
     let meta_path = text.join(layout::META_FILE);
     disk.write_file(&tmp, &meta_path, &bytes).map_err(failed("write", &meta_path))?;
@@ -135,7 +139,7 @@ fn close_to_others(dir: &Path) -> io::Result<()> {
 }
 
 /// Makes the folder of a space with an empty vector manifest.
-fn create_space(disk: &Disk, dir: &Path, space: &EmbeddingSpace) -> Result<(String, TocFile)> {
+fn create_space(disk: &Disk, dir: &Path, space: &EmbeddingSpace) -> Result<(SpaceFile, TocFile)> {
     let folder = space.folder();
     let path = layout::space_dir(dir, &folder);
     let tmp = dir.join(layout::TMP_DIR);
@@ -154,7 +158,8 @@ fn create_space(disk: &Disk, dir: &Path, space: &EmbeddingSpace) -> Result<(Stri
     disk.sync_dir(&path).map_err(failed("sync", &path))?;
     let vectors = dir.join(layout::VECTORS_DIR);
     disk.sync_dir(&vectors).map_err(failed("sync", &vectors))?;
-    Ok((folder, TocFile { name, bytes: bytes.len() as u64, crc32c: crc32c::crc32c(&bytes) }))
+    let space = SpaceFile { folder, crc32c: crc32c::crc32c(text.as_bytes()) };
+    Ok((space, TocFile { name, bytes: bytes.len() as u64, crc32c: crc32c::crc32c(&bytes) }))
 }
 
 /// See [`Index::open`].

@@ -42,6 +42,11 @@ pub fn inject(fault: Fault, n: u32) {
     CALLS_LEFT.store(i64::from(n), Ordering::SeqCst);
 }
 
+/// A fault was injected and no call has met it yet.
+pub fn is_pending() -> bool {
+    CALLS_LEFT.load(Ordering::SeqCst) >= 0
+}
+
 /// Whether the call that asks is the chosen one.
 fn due() -> Option<Fault> {
     if CALLS_LEFT.load(Ordering::Relaxed) < 0 || CALLS_LEFT.fetch_sub(1, Ordering::SeqCst) != 0 {

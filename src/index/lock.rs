@@ -20,7 +20,14 @@ const POLL: Duration = Duration::from_millis(50);
 /// The writer lock, held until it is dropped.
 #[derive(Debug)]
 pub(super) struct Lock {
-    _file: File,
+    file: File,
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Closing is not enough: a process that this one is about to start has a copy of the handle for a moment.
+        let _ = self.file.unlock();
+    }
 }
 
 impl Lock {
@@ -44,7 +51,7 @@ impl Lock {
             }
         }
         say_who(&mut file, command).map_err(failed("write"))?;
-        Ok(Self { _file: file })
+        Ok(Self { file })
     }
 }
 

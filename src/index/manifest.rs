@@ -11,9 +11,11 @@ use super::{Error, Result, layout};
 pub(super) struct Manifest {
     /// A counter: 0 when created, one more with each commit.
     pub(super) generation: u64,
+    /// crc32c of `FORMAT`.
+    pub(super) format_crc32c: u32,
     /// The folder under `vectors/`; `None` in an index without vectors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) space: Option<String>,
+    pub(super) space: Option<SpaceFile>,
     /// The vector manifest in that folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) toc: Option<TocFile>,
@@ -25,6 +27,13 @@ pub(super) struct Manifest {
     /// Named roots: name → absolute path when last ingested.
     #[serde(default)]
     pub(super) roots: BTreeMap<String, String>,
+}
+
+/// The folder of an embedding space, with the crc32c of its `space.toml`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct SpaceFile {
+    pub(super) folder: String,
+    pub(super) crc32c: u32,
 }
 
 /// A vector manifest, named with length and crc32c.
@@ -44,8 +53,9 @@ impl Manifest {
     pub(super) fn decode(index: &Path, payload: &str) -> Result<Self> {
         let damaged = |what: String| Error::Corrupt { path: layout::text_dir(index).join(layout::META_FILE), what };
         let manifest: Self = serde_json::from_str(payload).map_err(|error| damaged(format!("payload: {error}")))?;
-        let names = manifest.space.iter().chain(manifest.toc.iter().map(|toc| &toc.name));
-        if let Some(name) = names.into_iter().find(|name| !layout::is_plain_name(name)) {
+        let folders = manifest.space.iter().map(|space| &space.folder);
+        let mut names = folders.chain(manifest.toc.iter().map(|toc| &toc.name));
+        if let Some(name) = names.find(|name| !layout::is_plain_name(name)) {
             return Err(damaged(format!("payload names a file {name:?}")));
         }
         if manifest.space.is_some() != manifest.toc.is_some() {
@@ -77,7 +87,8 @@ mod tests {
     fn example() -> Manifest {
         Manifest {
             generation: 7,
-            space: Some("mini-12345678".to_owned()),
+            format_crc32c: 4,
+            space: Some(SpaceFile { folder: "mini-12345678".to_owned(), crc32c: 9 }),
             toc: Some(TocFile { name: "7.toc".to_owned(), bytes: 12, crc32c: 3 }),
             sources: 2,
             chunks: 5,
@@ -101,7 +112,7 @@ mod tests {
             manifest.encode()
         };
         let cases = [
-            spoil(|m| m.space = Some("../other".to_owned())),
+            spoil(|m| m.space.as_mut().unwrap().folder = "../other".to_owned()),
             spoil(|m| m.toc = None),
             spoil(|m| m.space = None),
             spoil(|m| m.toc.as_mut().unwrap().name = "/etc/passwd".to_owned()),

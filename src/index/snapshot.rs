@@ -134,9 +134,9 @@ fn open_once(dir: &Path) -> Result<Option<Snapshot>> {
     let payload = meta.payload.as_deref().unwrap_or_default();
     let manifest = Manifest::decode(dir, payload)?;
     let (space, toc, vectors) = match (&manifest.space, &manifest.toc) {
-        (Some(folder), Some(toc)) => {
-            let folder = layout::space_dir(dir, folder);
-            let space = read_space(&folder)?;
+        (Some(space), Some(toc)) => {
+            let folder = layout::space_dir(dir, &space.folder);
+            let space = read_space(&folder, space.crc32c)?;
             let toc = read_toc(&folder, toc, manifest.generation, space.dim)?;
             let parts = toc.entries.iter().map(|entry| {
                 let segment = open_segment(&folder, &entry.segment, entry.rows, toc.dim)?;
@@ -180,10 +180,13 @@ fn open_once(dir: &Path) -> Result<Option<Snapshot>> {
     }))))
 }
 
-fn read_space(folder: &Path) -> Result<EmbeddingSpace> {
+fn read_space(folder: &Path, checksum: u32) -> Result<EmbeddingSpace> {
     let path = folder.join(layout::SPACE_FILE);
     let bytes = read_small(&path, layout::MAX_SPACE_FILE).map_err(io_error("read", &path))?;
     let damaged = |what: String| Error::Corrupt { path: path.clone(), what };
+    if crc32c::crc32c(&bytes) != checksum {
+        return Err(damaged("its checksum is another".to_owned()));
+    }
     let text = std::str::from_utf8(&bytes).map_err(|error| damaged(error.to_string()))?;
     let space: EmbeddingSpace = toml::from_str(text).map_err(|error| damaged(error.message().to_owned()))?;
     let name = folder.file_name().and_then(|name| name.to_str());

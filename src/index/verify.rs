@@ -14,6 +14,7 @@ use tantivy::{DocAddress, directory::error::OpenReadError, index::SegmentCompone
 use super::{
     ChunkRecord, Error, Result, SourceRecord, catalog, compact,
     error::guard,
+    fs::read_small,
     layout,
     lexical::{DurableDirectory, schema::column},
     mmap,
@@ -75,6 +76,7 @@ pub(super) fn verify(dir: &Path) -> Result<Verified> {
     match snapshot::open(dir) {
         Ok(snapshot) => {
             check.found.generation = Some(snapshot.generation());
+            check.format_file(&snapshot);
             check.vector_files(&snapshot);
             // What is read of damaged files is not worth comparing.
             if check.found.is_sound() {
@@ -151,10 +153,22 @@ impl Check<'_> {
         }
     }
 
+    fn format_file(&mut self, snapshot: &Snapshot) {
+        let path = self.dir.join(layout::FORMAT_FILE);
+        self.found.files += 1;
+        match read_small(&path, layout::MAX_SMALL_FILE) {
+            Ok(bytes) if crc32c::crc32c(&bytes) == snapshot.manifest().format_crc32c => {
+                self.found.bytes += bytes.len() as u64;
+            }
+            Ok(_) => self.fault(&path, "its checksum is another"),
+            Err(error) => self.fault(&path, error.to_string()),
+        }
+    }
+
     /// The checksum and inner order of every vector file.
     fn vector_files(&mut self, snapshot: &Snapshot) {
         let (Some(space), Some(toc)) = (&snapshot.manifest().space, snapshot.toc()) else { return };
-        let folder = layout::space_dir(self.dir, space);
+        let folder = layout::space_dir(self.dir, &space.folder);
         // Opening has checked the manifest and the tombstones.
         if let Some(file) = &snapshot.manifest().toc {
             self.found.files += 1;
@@ -259,7 +273,7 @@ impl Check<'_> {
     /// Every live row has its chunk, once.
     fn rows(&mut self, snapshot: &Snapshot, chunks: &HashSet<u64>) {
         let (Some(space), Some(toc)) = (&snapshot.manifest().space, snapshot.toc()) else { return };
-        let folder = layout::space_dir(self.dir, space);
+        let folder = layout::space_dir(self.dir, &space.folder);
         let mut seen: HashSet<u64> = HashSet::new();
         for (entry, (segment, tombstones)) in toc.entries.iter().zip(snapshot.vectors().parts()) {
             let path = folder.join(&entry.segment.name);

@@ -7,6 +7,7 @@
 //! when a file is gone.
 
 use std::{
+    borrow::Cow,
     fmt, fs,
     io::{self, Write},
     path::{Path, PathBuf},
@@ -93,7 +94,11 @@ impl Directory for DurableDirectory {
         if path == Path::new(MANAGED_FILE) {
             return self.managed().map_err(|error| OpenReadError::wrap_io_error(error, path.to_owned()));
         }
-        self.reads.atomic_read(path)
+        let bytes = self.reads.atomic_read(path)?;
+        if path == Path::new(layout::META_FILE) {
+            return unseal(bytes).map_err(|error| OpenReadError::wrap_io_error(error, path.to_owned()));
+        }
+        Ok(bytes)
     }
 
     fn delete(&self, path: &Path) -> Result<(), DeleteError> {
@@ -113,7 +118,9 @@ impl Directory for DurableDirectory {
             return Ok(());
         }
         let Writes { disk, tmp } = self.writes()?;
-        disk.write_file(tmp, &self.root.join(path), data)?;
+        let is_meta = path == Path::new(layout::META_FILE);
+        let data = if is_meta { Cow::Owned(seal(data)) } else { Cow::Borrowed(data) };
+        disk.write_file(tmp, &self.root.join(path), &data)?;
         // The commit point: only after this may an old file be unlinked, or the commit be told.
         disk.sync_dir(&self.root)
     }
@@ -129,6 +136,29 @@ impl Directory for DurableDirectory {
     fn watch(&self, callback: WatchCallback) -> tantivy::Result<WatchHandle> {
         self.reads.watch(callback)
     }
+}
+
+/// What begins the last line of `meta.json`.
+const SEAL: &str = "# crc32c ";
+
+/// Adds the line with the checksum of all before it. Tantivy's segment files bear one, its `meta.json` does not.
+pub(in crate::index) fn seal(json: &[u8]) -> Vec<u8> {
+    let mut bytes = json.trim_ascii_end().to_vec();
+    bytes.push(b'\n');
+    let line = format!("{SEAL}{:08x}\n", crc32c::crc32c(&bytes));
+    bytes.extend_from_slice(line.as_bytes());
+    bytes
+}
+
+/// Checks that line and takes it away.
+fn unseal(mut bytes: Vec<u8>) -> io::Result<Vec<u8>> {
+    let length = SEAL.len() + 9;
+    let body = bytes.len().saturating_sub(length);
+    if seal(&bytes[..body]) != bytes {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "its checksum is another"));
+    }
+    bytes.truncate(body);
+    Ok(bytes)
 }
 
 /// A file on its way: synced when tantivy says that it is whole.
@@ -201,11 +231,23 @@ mod tests {
         let dir = folder();
         let disk = Disk::default();
         let directory = DurableDirectory::write(dir.path(), disk.clone()).unwrap();
-        directory.atomic_write(Path::new("meta.json"), b"{}").unwrap();
+        directory.atomic_write(Path::new("meta.json"), b"{}\n").unwrap();
         fs::write(layout::text_dir(dir.path()).join("taken"), "").unwrap();
         assert!(directory.open_write(Path::new("taken")).is_err());
         assert!(disk.has_failed());
         assert!(directory.atomic_write(Path::new("meta.json"), b"{\"new\":1}").is_err());
-        assert_eq!(fs::read(layout::text_dir(dir.path()).join("meta.json")).unwrap(), b"{}");
+        assert_eq!(directory.atomic_read(Path::new("meta.json")).unwrap(), b"{}\n");
+    }
+
+    #[test]
+    fn a_changed_meta_file_is_found_out() {
+        let sealed = seal(b"{\"opstamp\": 1}");
+        assert_eq!(unseal(sealed.clone()).unwrap(), b"{\"opstamp\": 1}\n");
+        for at in 0..sealed.len() {
+            let mut changed = sealed.clone();
+            changed[at] ^= 4;
+            assert!(unseal(changed).is_err(), "byte {at}");
+            assert!(unseal(sealed[..at].to_vec()).is_err(), "cut at {at}");
+        }
     }
 }

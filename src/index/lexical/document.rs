@@ -33,7 +33,9 @@ pub(in crate::index) fn of_chunk(chunk: &ChunkRecord) -> TantivyDocument {
     let stems = Stems::of(chunk.lang.as_deref());
     let (mut stem, mut exact) = (Vec::new(), Vec::new());
     let mut offset = 0;
-    for part in [chunk.context.as_str(), chunk.text.as_str()] {
+    // Title and headings are words of the body as well: measured, and how the embedded text is made.
+    let title = chunk.title.as_deref().into_iter().chain(chunk.heading.iter().map(String::as_str));
+    for part in title.clone().chain([chunk.context.as_str(), chunk.text.as_str()]) {
         let mut last = None;
         analyzer::words(part, &mut |word, position, kind| {
             let position = position.saturating_add(offset);
@@ -41,18 +43,17 @@ pub(in crate::index) fn of_chunk(chunk: &ChunkRecord) -> TantivyDocument {
             exact.push(token(word.to_owned(), position));
             push_stem(&mut stem, &stems, word, position, kind);
         });
-        // A phrase does not run from the table's header into its rows.
+        // A phrase does not run from a heading into the text.
         offset = last.map_or(offset, |last| last.saturating_add(2));
     }
     add_tokens(&mut document, fields.stem, stem);
     add_tokens(&mut document, fields.exact, exact);
 
-    let mut title = Vec::new();
-    let name = chunk.path.rsplit('/').next();
-    for part in chunk.title.as_deref().into_iter().chain(chunk.heading.iter().map(String::as_str)).chain(name) {
-        analyzer::words(part, &mut |word, position, kind| push_stem(&mut title, &stems, word, position, kind));
+    let mut named = Vec::new();
+    for part in title.chain(chunk.path.rsplit('/').next()) {
+        analyzer::words(part, &mut |word, position, kind| push_stem(&mut named, &stems, word, position, kind));
     }
-    add_tokens(&mut document, fields.title, title);
+    add_tokens(&mut document, fields.title, named);
     document
 }
 

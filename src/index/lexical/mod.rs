@@ -17,7 +17,7 @@ mod syntax;
 
 use tantivy::Searcher;
 
-pub(super) use directory::DurableDirectory;
+pub(super) use directory::{DurableDirectory, seal};
 pub use query::LexicalQuery;
 
 /// The longest query, in bytes.

@@ -29,6 +29,8 @@ pub struct LexicalQuery {
     pub(super) words: Vec<String>,
     /// Distinct stems of the query: what coverage counts.
     pub(super) groups: Vec<Group>,
+    /// Stop words beside other words, as they stand: they weigh little and cover nothing.
+    pub(super) stop_words: Vec<Clause>,
     /// Set where the query was written in tantivy's language: it decides matches and scores, the groups coverage alone.
     pub(super) written: Option<Box<dyn Query>>,
 }
@@ -63,7 +65,8 @@ impl LexicalQuery {
 
     /// The query for tantivy's scorers: a sum over all terms.
     pub(super) fn union(&self) -> Box<dyn Query> {
-        let clauses = self.groups.iter().flat_map(|group| &group.clauses).map(|clause| {
+        let clauses = self.groups.iter().flat_map(|group| &group.clauses).chain(&self.stop_words);
+        let clauses = clauses.map(|clause| {
             let query = Box::new(TermQuery::new(clause.term.clone(), IndexRecordOption::WithFreqs));
             let query: Box<dyn Query> = match clause.boost {
                 1.0 => query,
@@ -111,8 +114,41 @@ impl Words {
             }
         }
         let groups = families.look_up(only_stop_words, searcher, statistics)?;
-        Ok(LexicalQuery { words: shown, groups, written: None })
+        let stop_words = if only_stop_words { Vec::new() } else { self.stop_words(searcher, statistics)? };
+        Ok(LexicalQuery { words: shown, groups, stop_words, written: None })
     }
+}
+
+impl Words {
+    /// Clauses of the stop words, each once with its count.
+    fn stop_words(&self, searcher: &Searcher, statistics: Statistics) -> tantivy::Result<Vec<Clause>> {
+        let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
+        for (word, _) in self.0.iter().filter(|(word, _)| is_stop_word(word)) {
+            *counts.entry(word).or_default() += 1;
+        }
+        let mut clauses = Vec::new();
+        for (word, n) in counts {
+            let (clause, _) = clause(FIELDS.exact, word, EXACT_BOOST, n, searcher, statistics)?;
+            clauses.extend(clause);
+        }
+        Ok(clauses)
+    }
+}
+
+/// A term with its weight, if any chunk has it, and in how many chunks it is.
+fn clause(
+    field: Field,
+    word: &str,
+    boost: f64,
+    n: u32,
+    searcher: &Searcher,
+    statistics: Statistics,
+) -> tantivy::Result<(Option<Clause>, u64)> {
+    let term = Term::from_field_text(field, word);
+    let df = searcher.doc_freq(&term)?;
+    let boost = boost * f64::from(n);
+    let weight = boost * statistics.idf(df) * (K1 + 1.0);
+    Ok(((df > 0).then_some(Clause { term, boost, weight }), df))
 }
 
 /// The distinct stems of a word.
@@ -165,17 +201,12 @@ impl Families {
     fn look_up(self, exact_only: bool, searcher: &Searcher, statistics: Statistics) -> tantivy::Result<Vec<Group>> {
         let mut groups = Vec::with_capacity(self.0.len());
         for family in self.0 {
-            let mut clauses = Vec::new();
+            let mut clauses: Vec<Clause> = Vec::new();
             let mut most = 0;
             let mut add = |field: Field, word: &str, boost: f64, n: u32| -> tantivy::Result<()> {
-                let term = Term::from_field_text(field, word);
-                let df = searcher.doc_freq(&term)?;
+                let (clause, df) = clause(field, word, boost, n, searcher, statistics)?;
                 most = most.max(df);
-                if df > 0 {
-                    let boost = boost * f64::from(n);
-                    let weight = boost * statistics.idf(df) * (K1 + 1.0);
-                    clauses.push(Clause { term, boost, weight });
-                }
+                clauses.extend(clause);
                 Ok(())
             };
             if !exact_only {

@@ -12,7 +12,7 @@ use tantivy::{
 };
 
 use super::{
-    query::LexicalQuery,
+    query::{Clause, LexicalQuery},
     schema::{FIELDS, column},
     statistics::{B, K1, Provider, Statistics},
 };
@@ -187,34 +187,50 @@ fn evaluate(
     for group in &query.groups {
         held.fill(false);
         for clause in &group.clauses {
-            let field = clause.term.field();
-            let inverted = reader.inverted_index(field)?;
-            let Some(mut postings) = inverted.read_postings(&clause.term, IndexRecordOption::WithFreqs)? else {
-                continue;
-            };
-            let lengths = reader.get_fieldnorms_reader(field)?;
-            let mean_length = statistics.mean_length(field);
-            for (i, &doc) in docs.iter().enumerate() {
-                let at = if postings.doc() < doc { postings.seek(doc) } else { postings.doc() };
-                if at == TERMINATED {
-                    break;
-                }
-                if at == doc {
-                    let frequency = f64::from(postings.term_freq());
-                    let length = f64::from(lengths.fieldnorm(doc));
-                    let norm = K1 * (1.0 - B + B * length / mean_length);
-                    scores[i] += clause.weight * frequency / (frequency + norm);
-                    held[i] = true;
-                }
-            }
+            add_clause(reader, statistics, clause, docs, &mut scores, &mut held)?;
         }
         for (covered, _) in covered.iter_mut().zip(&held).filter(|(_, held)| **held) {
             *covered += group.idf;
         }
     }
+    for clause in &query.stop_words {
+        add_clause(reader, statistics, clause, docs, &mut scores, &mut held)?;
+    }
     for (i, found) in matches.iter_mut().enumerate() {
         *found =
             Match { score: scores[i] as f32, coverage: if whole > 0.0 { (covered[i] / whole) as f32 } else { 0.0 } };
+    }
+    Ok(())
+}
+
+/// Adds what a term is worth in each document, and marks those that hold it.
+fn add_clause(
+    reader: &SegmentReader,
+    statistics: Statistics,
+    clause: &Clause,
+    docs: &[DocId],
+    scores: &mut [f64],
+    held: &mut [bool],
+) -> tantivy::Result<()> {
+    let field = clause.term.field();
+    let inverted = reader.inverted_index(field)?;
+    let Some(mut postings) = inverted.read_postings(&clause.term, IndexRecordOption::WithFreqs)? else {
+        return Ok(());
+    };
+    let lengths = reader.get_fieldnorms_reader(field)?;
+    let mean_length = statistics.mean_length(field);
+    for ((&doc, score), held) in docs.iter().zip(scores).zip(held) {
+        let at = if postings.doc() < doc { postings.seek(doc) } else { postings.doc() };
+        if at == TERMINATED {
+            break;
+        }
+        if at == doc {
+            let frequency = f64::from(postings.term_freq());
+            let length = f64::from(lengths.fieldnorm(doc));
+            let norm = K1 * (1.0 - B + B * length / mean_length);
+            *score += clause.weight * frequency / (frequency + norm);
+            *held = true;
+        }
     }
     Ok(())
 }
