@@ -129,7 +129,7 @@ impl Rendered {
     }
 
     fn begin(&mut self, size: usize) -> Option<usize> {
-        self.full |= self.text.len().saturating_add(size) > self.max_bytes;
+        self.full |= self.text.len().saturating_add(size).saturating_add(2) > self.max_bytes;
         if self.full {
             return None;
         }

@@ -64,7 +64,7 @@ fn blocks(text: &str, family: Family) -> Vec<Block> {
             continue;
         }
         let indent = indent(line);
-        let is_lead = inside_quote || is_comment(bare);
+        let is_lead = inside_quote || is_comment(bare, family);
         if is_lead {
             above.get_or_insert(line_start);
             continue;
@@ -74,7 +74,7 @@ fn blocks(text: &str, family: Family) -> Vec<Block> {
         let found = symbol(line, family).filter(|_| {
             open.iter().all(|o| o.indent >= indent || o.is_container) && (family == Family::Keywords || indent == 0)
         });
-        let left = !closes && open.last().is_some_and(|o| o.indent >= indent);
+        let left = family == Family::Keywords && !closes && open.last().is_some_and(|o| o.indent >= indent);
         if found.is_some() || left {
             let cut = above.unwrap_or(line_start);
             blocks.push(text, BlockKind::Code, Span::new(start, cut), &heading);
@@ -101,9 +101,9 @@ fn indent(line: &str) -> usize {
 }
 
 /// Comments, attributes and decorators: they belong to what follows.
-fn is_comment(bare: &str) -> bool {
+fn is_comment(bare: &str, family: Family) -> bool {
     ["//", "#", "--", "/*", "*", "@", ";;", "%", "///", "[<"].iter().any(|mark| bare.starts_with(mark))
-        || (bare.starts_with('[') && bare.ends_with(']') && bare.len() < 200 && !bare.starts_with("[["))
+        || (family == Family::Keywords && bare.starts_with('[') && bare.ends_with(']') && bare.len() < 200)
 }
 
 /// Whether a line stands inside a comment or a string of several lines.
@@ -117,37 +117,35 @@ impl Quote {
         self.end.is_some()
     }
 
+    /// Reads a line to its end, once. A mark after `//` or inside a string (`"/*"`, a glob) opens nothing.
     fn read(&mut self, line: &str, family: Family) {
         if family != Family::Keywords {
             return;
         }
-        let mut rest = line;
-        loop {
+        let mut rest = line.as_bytes();
+        let mut in_string = false;
+        while let [first, after @ ..] = rest {
+            let opened = [(&b"/*"[..], "*/"), (b"\"\"\"", "\"\"\""), (b"\'\'\'", "\'\'\'")]
+                .into_iter()
+                .find(|(mark, _)| self.end.is_none() && !in_string && rest.starts_with(mark));
             match self.end {
-                Some(end) => match rest.find(end) {
-                    Some(at) => {
-                        rest = &rest[at + end.len()..];
-                        self.end = None;
-                    }
-                    None => return,
-                },
+                Some(end) if rest.starts_with(end.as_bytes()) => {
+                    self.end = None;
+                    rest = &rest[end.len()..];
+                }
+                Some(_) => rest = after,
                 None => {
-                    let marks = [("/*", "*/"), ("\"\"\"", "\"\"\""), ("'''", "'''")];
-                    let first = marks
-                        .iter()
-                        .filter_map(|&(begin, end)| Some((rest.find(begin)?, begin, end)))
-                        .min_by_key(|&(at, ..)| at);
-                    // A mark after `//` or inside a string (`"/*"`, a glob) opens nothing.
-                    let Some((at, begin, end)) = first else { return };
-                    let before = &rest[..at];
-                    if before.contains("//")
-                        || before.matches('"').count() % 2 == 1
-                        || before.matches('\'').count() % 2 == 1
-                    {
+                    if let Some((mark, end)) = opened {
+                        self.end = Some(end);
+                        rest = &rest[mark.len()..];
+                        continue;
+                    }
+                    if !in_string && rest.starts_with(b"//") {
                         return;
                     }
-                    rest = &rest[at + begin.len()..];
-                    self.end = Some(end);
+                    in_string ^= *first == b'"';
+                    // What is escaped is passed over.
+                    rest = if *first == b'\\' { after.get(1..).unwrap_or(&[]) } else { after };
                 }
             }
         }
@@ -159,10 +157,8 @@ mod tests {
     use super::*;
 
     fn check(language: &str, text: &str, want: &[(&str, &str)]) {
-        let got: Vec<_> = blocks(text, family(language))
-            .iter()
-            .map(|b| (b.heading.join("."), text[b.span.range()].to_owned()))
-            .collect();
+        let got: Vec<_> =
+            blocks(text, family(language)).iter().map(|b| (b.heading.join("."), text[b.span.range()].to_owned())).collect();
         let want: Vec<_> = want.iter().map(|&(h, t)| (h.to_owned(), t.to_owned())).collect();
         assert_eq!(got, want);
     }
@@ -200,16 +196,8 @@ mod tests {
 
     #[test]
     fn configuration() {
-        check(
-            "toml",
-            "a = 1\n\n# why\n[x]\nb = [\n  1,\n]\n[[y.z]]\nc = 2\n",
-            &[("", "a = 1"), ("x", "# why\n[x]\nb = [\n  1,\n]"), ("y.z", "[[y.z]]\nc = 2")],
-        );
-        check(
-            "yaml",
-            "a: 1\nb:\n  c: 2\n  - d\n# e\nf: 3\n",
-            &[("a", "a: 1"), ("b", "b:\n  c: 2\n  - d"), ("f", "# e\nf: 3")],
-        );
+        check("toml", "a = 1\n\n# why\n[x]\nb = [\n  1,\n]\n[[y.z]]\nc = 2\n", &[("", "a = 1"), ("x", "# why\n[x]\nb = [\n  1,\n]"), ("y.z", "[[y.z]]\nc = 2")]);
+        check("yaml", "a: 1\nb:\n  c: 2\n  - d\n# e\nf: 3\n", &[("a", "a: 1"), ("b", "b:\n  c: 2\n  - d"), ("f", "# e\nf: 3")]);
         check("xml", "<a>\n <b/>\n</a>\n", &[("", "<a>\n <b/>\n</a>")]);
     }
 

@@ -167,6 +167,10 @@ fn utf16_without_mark(bytes: &[u8]) -> Option<&'static Encoding> {
     if units < 2 || most * 50 < units || least * 20 > most {
         return None;
     }
+    // Of a text in ASCII letters nearly every unit has a zero byte; a few zero bytes in ASCII are just zero bytes.
+    if bytes.is_ascii() && most * 5 < units * 4 {
+        return None;
+    }
     let (text, bad) = encoding.decode_without_bom_handling(bytes);
     let odd_ones = text.chars().filter(|c| c.is_control() && !matches!(c, '\t' | '\n' | '\r' | '\x0c')).count();
     let cut_off = usize::from(!bytes.len().is_multiple_of(2));

@@ -178,6 +178,7 @@ impl<'a> Reader<'a> {
                 break;
             }
         }
+        let span = Span::new(self.line_start(span.start), span.end);
         self.fill(span.start);
         let span = Span::new(span.start.max(self.done), span.end.max(self.done));
         self.done = span.end;
@@ -210,6 +211,12 @@ impl<'a> Reader<'a> {
             | TagEnd::MetadataBlock(_) => BlockKind::Paragraph,
         };
         self.blocks.push(self.text, kind, span, &self.heading);
+    }
+
+    /// The start of the line of `at`, if only its indentation stands before `at`: the parser leaves that out.
+    fn line_start(&self, at: usize) -> usize {
+        let before = &self.text[self.done.min(at)..at];
+        at - (before.len() - before.trim_end_matches([' ', '\t']).len())
     }
 
     /// Header row and the rule under it.

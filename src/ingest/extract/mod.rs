@@ -3,6 +3,8 @@
 //! [`extract`] goes from bytes to a document in this process, without any containment. [`Extractor`] does the same in a
 //! child process under limits. A new format is a file here, a line in [`extractor`] and a word in [`Format`].
 
+#[cfg(test)]
+mod battery;
 mod blocks;
 mod clean;
 mod code;

@@ -62,6 +62,7 @@ impl Table {
     }
 
     pub fn begin_cell(&mut self, is_header: bool, columns: Option<&str>, rows: Option<&str>) {
+        self.end_cell();
         let number = |text: Option<&str>| text.and_then(|t| t.trim().parse().ok()).unwrap_or(1usize).clamp(1, MAX_SPAN);
         let rows = if rows.is_some_and(|r| r.trim() == "0") { MAX_SPAN } else { number(rows) };
         self.cell = Some(Cell { text: String::new(), columns: number(columns), rows, is_header });

@@ -254,10 +254,7 @@ impl State {
             "tr" => self.with_table(Table::end_row),
             "td" | "th" => {
                 let (columns, rows) = (attribute(tag, "colspan"), attribute(tag, "rowspan"));
-                self.with_table(|table| {
-                    table.end_cell();
-                    table.begin_cell(name == "th", columns, rows);
-                });
+                self.with_table(|table| table.begin_cell(name == "th", columns, rows));
             }
             "pre" if self.pre.is_none() && !self.in_cell() => {
                 self.flush_list();

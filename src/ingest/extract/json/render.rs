@@ -43,8 +43,9 @@ pub struct Renderer {
     body: String,
     body_heading: Vec<String>,
     lines: Option<Lines>,
-    /// Scalars of an array that wait to share a line.
+    /// Scalars of an array that wait to share a line, and where they come from.
     shared: String,
+    shared_lines: Option<Lines>,
     /// Depth of the array whose elements are records, once one is met.
     records: Option<usize>,
     /// A line of JSONL is at work: it is one record, whatever is in it, written when its end is reached.
@@ -64,6 +65,7 @@ impl Renderer {
             body_heading: Vec::new(),
             lines: None,
             shared: String::new(),
+            shared_lines: None,
             records: None,
             whole: false,
             dropped: 0,
@@ -79,7 +81,7 @@ impl Renderer {
     pub fn token(&mut self, token: Token<'_>, line: u32, depth: usize) {
         self.too_deep |= depth > MAX_DEPTH;
         match token {
-            Token::OpenObject | Token::OpenArray => self.open(token == Token::OpenObject, line),
+            Token::OpenObject | Token::OpenArray => self.open(token == Token::OpenObject),
             Token::Close => self.close(line),
             Token::Key(key) => self.key(&key),
             Token::String(text) if is_data(&text) => {
@@ -125,8 +127,8 @@ impl Renderer {
         }
     }
 
-    fn open(&mut self, is_object: bool, line: u32) {
-        self.flush_shared(line);
+    fn open(&mut self, is_object: bool) {
+        self.flush_shared();
         if self.open.last().is_some_and(|frame| !frame.is_object) {
             self.enter();
             self.element();
@@ -156,12 +158,12 @@ impl Renderer {
     }
 
     fn close(&mut self, line: u32) {
-        self.flush_shared(line);
+        self.flush_shared();
         let Some(frame) = self.open.pop() else { return };
         self.path.truncate(frame.path);
         self.heading.truncate(frame.heading);
         if frame.count == 0 && !self.path.is_empty() {
-            self.line(if frame.is_object { "{}" } else { "[]" }, line);
+            self.line(if frame.is_object { "{}" } else { "[]" }, Lines { first: line, last: line });
         }
         let depth = self.open.len();
         if let Some(records) = self.records.filter(|_| !self.whole) {
@@ -195,39 +197,34 @@ impl Renderer {
             self.path.truncate(path);
         }
         if !in_array || text.len() > SHORT_BYTES || text.contains('\n') {
-            self.flush_shared(line);
-            self.line(text, line);
+            self.flush_shared();
+            self.line(text, Lines { first: line, last: line });
             return;
         }
         if !self.shared.is_empty() {
             self.shared.push_str(", ");
         }
         self.shared.push_str(text);
+        self.shared_lines = Some(Lines { first: self.shared_lines.map_or(line, |lines| lines.first), last: line });
         if self.shared.len() >= LINE_BYTES {
-            self.flush_shared(line);
-        } else {
-            self.saw(line);
+            self.flush_shared();
         }
     }
 
-    fn flush_shared(&mut self, line: u32) {
-        if !self.shared.is_empty() {
+    fn flush_shared(&mut self) {
+        if let Some(lines) = self.shared_lines.take() {
             let shared = std::mem::take(&mut self.shared);
-            self.line(&shared, line);
+            self.line(&shared, lines);
         }
-    }
-
-    fn saw(&mut self, line: u32) {
-        self.lines = Some(Lines { first: self.lines.map_or(line, |lines| lines.first), last: line });
     }
 
     /// Writes one value under the path.
-    fn line(&mut self, value: &str, line: u32) {
+    fn line(&mut self, value: &str, lines: Lines) {
         if self.body_heading != self.heading || (self.records.is_none() && self.body.len() >= BLOCK_BYTES) {
             self.flush_block();
             self.body_heading.clone_from(&self.heading);
         }
-        self.saw(line);
+        self.lines = Some(Lines { first: self.lines.map_or(lines.first, |body| body.first), last: lines.last });
         if !self.body.is_empty() {
             self.body.push('\n');
         }
@@ -251,7 +248,7 @@ impl Renderer {
     }
 
     pub fn end_record(&mut self) {
-        self.flush_shared(self.lines.map_or(1, |lines| lines.last));
+        self.flush_shared();
         self.flush_block();
         (self.records, self.whole) = (None, false);
     }
@@ -270,6 +267,7 @@ impl Renderer {
         self.body.clear();
         self.body_heading.clear();
         self.shared.clear();
+        self.shared_lines = None;
         self.lines = None;
         (self.records, self.whole) = (None, false);
     }
@@ -342,7 +340,7 @@ mod tests {
     fn keys_become_headings_and_lines() {
         check(
             "{\"a\": 1,\n\"b\": {\"c\": true,\n \"d\": {\"e\": {\"f\": null}}},\n\"g\": [1,\n2], \"h\": {}}",
-            &[("", "a: 1", 1, 1), ("b", "c: true", 2, 2), ("b/d", "e.f: null", 3, 3), ("", "g: 1, 2\nh: {}", 3, 5)],
+            &[("", "a: 1", 1, 1), ("b", "c: true", 2, 2), ("b/d", "e.f: null", 3, 3), ("", "g: 1, 2\nh: {}", 4, 5)],
         );
     }
 

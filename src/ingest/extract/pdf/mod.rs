@@ -5,6 +5,7 @@
 
 mod oxide;
 mod quality;
+mod rtl;
 mod tidy;
 
 use super::{
@@ -43,9 +44,9 @@ impl Extract for Pdf {
         }
         read(&engine, limits.max_pages, limits.max_text_bytes, &mut document)?;
         document.title = engine.info("Title").and_then(|text| sensible_title(&text));
-        document.author = engine.info("Author").and_then(|text| clean::title(&text));
+        document.author = engine.info("Author").and_then(|text| sensible(&text));
         for (key, name) in [("Subject", "subject"), ("Keywords", "keywords"), ("CreationDate", "created")] {
-            if let Some(value) = engine.info(key).and_then(|text| clean::title(&text)) {
+            if let Some(value) = engine.info(key).and_then(|text| sensible(&text)) {
                 document.metadata.insert(name.into(), value);
             }
         }
@@ -151,9 +152,16 @@ fn is_cut_off(bytes: &[u8]) -> bool {
     !tail.windows(5).any(|w| w == b"%%EOF") && !tail.windows(9).any(|w| w == b"startxref")
 }
 
+/// What a writer said, unless it is what programs say in place of nothing.
+fn sensible(text: &str) -> Option<String> {
+    let value = clean::title(text)?;
+    let bare = value.trim_matches(['(', ')']).to_lowercase();
+    (!matches!(bare.as_str(), "" | "anonymous" | "unspecified" | "unknown" | "none" | "null")).then_some(value)
+}
+
 /// The title a writer gave, unless it is a file name or a template's.
 fn sensible_title(text: &str) -> Option<String> {
-    let title = clean::title(text)?;
+    let title = sensible(text)?;
     let lower = title.to_lowercase();
     let endings = [
         ".doc", ".docx", ".odt", ".tex", ".dvi", ".indd", ".qxd", ".pdf", ".ps", ".ppt", ".pptx", ".xls", ".xlsx",
@@ -227,7 +235,7 @@ mod tests {
 
     #[test]
     fn titles_that_are_none() {
-        for text in ["", "untitled", "Microsoft Word - report.doc", "thesis.dvi", "12", "\u{fffd}\u{fffd}abc"] {
+        for text in ["", "untitled", "Microsoft Word - report.doc", "thesis.dvi", "12", "(anonymous)", "\u{fffd}\u{fffd}abc"] {
             assert_eq!(sensible_title(text), None, "{text}");
         }
         assert_eq!(sensible_title(" Pump\nmanual "), Some("Pump manual".into()));

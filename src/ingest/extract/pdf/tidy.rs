@@ -1,11 +1,13 @@
 //! Pages as an engine gives them into pages as a reader wants them.
 //!
-//! Ligatures and presentation forms become letters, hyphens at line ends are joined, and lines that stand at the top or
+//! Ligatures and presentation forms become letters, lines from right to left come into reading order, hyphens at line ends are joined, and lines that stand at the top or
 //! the bottom of most pages are kept on the first of them only. Nothing else is normalised: ² stays ².
 
 use std::collections::{HashMap, HashSet};
 
 use unicode_normalization::UnicodeNormalization;
+
+use super::rtl::in_reading_order;
 
 /// Lines at each end of a page that may be headers or footers.
 const EDGE_LINES: usize = 2;
@@ -18,7 +20,7 @@ const REPEATED_PERCENT: usize = 60;
 
 /// Cleans all pages of a document. Linear in their size.
 pub fn tidy(pages: Vec<String>) -> Vec<String> {
-    let mut pages: Vec<String> = pages.into_iter().map(fold_forms).collect();
+    let mut pages: Vec<String> = pages.into_iter().map(|page| in_reading_order(fold_forms(page))).collect();
     drop_repeated(&mut pages);
     let vocabulary = Vocabulary::of(&pages);
     pages.iter().map(|page| join_hyphens(page, &vocabulary)).collect()

@@ -1,0 +1,212 @@
+//! The checks that every extractor passes, whatever the bytes: no panic, and a document that keeps its promises.
+
+use proptest::prelude::*;
+
+use super::{Limits, extract, reason};
+use crate::ingest::document::Document;
+
+/// A file name for each extractor, with a good file of its format.
+fn formats() -> Vec<(&'static str, Vec<u8>)> {
+    let good: [(&str, &str); 8] = [
+        ("a.txt", "One line.\nÄnother one.\n\nA second paragraph, 名前はまだ無い.\n"),
+        (
+            "a.md",
+            "---\ntitle: T\n---\n\n# Head\n\nText[^1] *with* `code`.\n\n- a\n  - b\n\n| a | b |\n|---|---|\n| 1 | é |\n\n```rs\n# x\n```\n\n> quote\n\n<div>html <!-- c --></div>\n\nSetext\n---\n\n[^1]: note\n",
+        ),
+        (
+            "a.html",
+            "<!doctype html><html lang=en><head><title>T</title><meta charset=utf-8></head><body><h1>H</h1><p>Text &amp; more<ul><li>x<li>y</ul><table><tr><th>a<th>b<tr><td rowspan=2>1<td>é</table><pre>x\ny</pre></body></html>",
+        ),
+        ("a.rs", "//! doc\n\n/// Adds.\npub fn add() {\n    1\n}\n\nimpl X {\n    /* é */ fn y() {}\n}\n"),
+        ("a.yaml", "a: 1\nb:\n  - c: \"é\"\n"),
+        ("a.csv", "name,note\n\"ann\",\"two\nlines\"\nbo,é\n"),
+        ("a.json", "{\"a\": [1, {\"b\": \"\\u00e9\"}],\n \"c\": {\"d\": null}}"),
+        ("a.jsonl", "{\"a\": 1}\n{\"b\": [\"é\", {\"c\": 2}]}\n"),
+    ];
+    let mut formats: Vec<_> = good.into_iter().map(|(name, text)| (name, text.as_bytes().to_vec())).collect();
+    if cfg!(feature = "pdf") {
+        formats.push(("a.pdf", small_pdf()));
+    }
+    formats
+}
+
+/// A PDF of one page with one line of text and a right index.
+fn small_pdf() -> Vec<u8> {
+    let content = "BT /F1 24 Tf 72 700 Td (Hello battery) Tj ET";
+    let objects = [
+        "<< /Type /Catalog /Pages 2 0 R >>".to_owned(),
+        "<< /Type /Pages /Kids [3 0 R] /Count 1 >>".to_owned(),
+        "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>"
+            .to_owned(),
+        format!("<< /Length {} >>\nstream\n{content}\nendstream", content.len()),
+        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>".to_owned(),
+    ];
+    let mut pdf = "%PDF-1.4\n".to_owned();
+    let mut index = "0000000000 65535 f \n".to_owned();
+    for (number, object) in objects.iter().enumerate() {
+        index.push_str(&format!("{:010} 00000 n \n", pdf.len()));
+        pdf.push_str(&format!("{} 0 obj\n{object}\nendobj\n", number + 1));
+    }
+    let place = pdf.len();
+    pdf.push_str(&format!("xref\n0 6\n{index}trailer\n<< /Size 6 /Root 1 0 R >>\nstartxref\n{place}\n%%EOF\n"));
+    pdf.into_bytes()
+}
+
+/// Extracts, and checks what every document promises. A problem is an answer too.
+fn check(name: &str, bytes: &[u8]) -> Option<Document> {
+    let document = extract(name, bytes.to_vec(), &Limits::default()).ok()?;
+    assert_eq!(document.check(), Ok(()), "{name}");
+    assert_covered(name, &document);
+    assert!(!document.text.contains(['\0', '\r', '\u{feff}', '\u{202e}', '\u{ad}']), "{name}: not cleaned");
+    if document.text_is_source {
+        assert!(document.blocks.iter().all(|block| block.lines.is_none()), "{name}: lines come from the text");
+    }
+    assert!(!document.text.trim().is_empty() || !document.warnings.is_empty(), "{name}: empty without a word");
+    Some(document)
+}
+
+fn assert_covered(name: &str, document: &Document) {
+    let text = &document.text;
+    let mut at = 0;
+    for (number, block) in document.blocks.iter().enumerate() {
+        let gap = &text[at..block.span.start];
+        let is_front_matter = number == 0 && name.ends_with(".md") && (gap.starts_with("---") || gap.starts_with("+++"));
+        assert!(gap.trim().is_empty() || is_front_matter, "{name}: {gap:?} is in no block of {text:?}");
+        at = block.span.end;
+    }
+    let is_all_front_matter = document.blocks.is_empty() && name.ends_with(".md");
+    assert!(text[at..].trim().is_empty() || is_all_front_matter, "{name}: the end is in no block");
+}
+
+#[test]
+fn good_files_are_read_without_a_word() {
+    for (name, good) in formats() {
+        let document = check(name, &good).unwrap_or_else(|| panic!("{name} is not read"));
+        assert_eq!(document.warnings, [], "{name}");
+        assert!(!document.blocks.is_empty(), "{name}");
+    }
+}
+
+#[test]
+fn small_and_strange_files() {
+    let mut wrong_utf8 = b"some words \xff\xfe and \xc3( more \xf0\x9f\x92 words\n".repeat(20);
+    wrong_utf8.push(0xc3);
+    let noise: Vec<u8> = (0..20_000u64).map(|i| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8).collect();
+    let letters: Vec<u8> = noise.iter().map(|byte| b' ' + byte % 95).collect();
+    for (name, good) in formats() {
+        for bytes in [&b""[..], b"x", b"\n", b"\0", b"\xef\xbb\xbf", b"\xff\xfe", b"{", b"<", b"\"", b"#", b"|", b"---\n", b"%PDF-1.7"] {
+            check(name, bytes);
+        }
+        check(name, &[0; 5000]);
+        check(name, &[&good[..], &[0; 3]].concat());
+        check(name, &[&b"\0"[..], &good].concat());
+        check(name, &wrong_utf8);
+        check(name, &noise);
+        check(name, &letters);
+        check(name, &[&good[..], &noise].concat());
+    }
+}
+
+#[test]
+fn a_megabyte_without_a_line_end() {
+    for (name, _) in formats() {
+        for piece in ["word ", "x", "é", "(", "[", "{\"a\":", "<b>", "*_", "`", "|", "\"", "&amp;", ",", "![]("] {
+            check(name, piece.repeat((1 << 20) / piece.len()).as_bytes());
+        }
+    }
+}
+
+#[test]
+fn deep_nesting() {
+    for (name, _) in formats() {
+        for (open, close) in [("[", "]"), ("{\"a\":", "}"), ("<div>", "</div>"), ("> ", ""), ("- ", ""), ("(", ")"), ("<table><tr><td>", ""), ("  - ", "\n")] {
+            check(name, (open.repeat(20_000) + "core" + &close.repeat(20_000)).as_bytes());
+        }
+    }
+}
+
+#[test]
+fn a_file_cut_at_any_place() {
+    for (name, good) in formats() {
+        let long = if name.ends_with(".pdf") { good } else { good.repeat(20) };
+        for end in (0..long.len()).step_by(97) {
+            check(name, &long[..end]);
+        }
+    }
+}
+
+#[test]
+fn text_over_the_limit_is_refused() {
+    let limits = Limits { max_text_bytes: 1000, ..Limits::default() };
+    for (name, good) in formats() {
+        let long = if name.ends_with(".pdf") { continue } else { good.repeat(200) };
+        let got = extract(name, long, &limits).map(|document| document.text.len()).map_err(|problem| problem.reason);
+        assert_eq!(got, Err(reason::TOO_LARGE.into()), "{name}");
+    }
+}
+
+/// Pieces that mean something to some format, between pieces that mean nothing.
+fn pieces() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        "[a-zéß名 ]{0,8}",
+        prop::sample::select(vec![
+            "\n", "\n\n", " ", "\t", "\r\n", "\r", "# ", "## ", "- ", "1. ", "> ", "```\n", "~~~\n", "|", "---", "\n---\n", "===\n", "*", "_",
+            "`", "[", "](", ")", "[^1]", "[^1]: ", "<!--", "-->", "<b>", "</b>", "<table>", "<tr>", "<td>", "</td>", "</table>", "<p>", "<ul>",
+            "<li>", "<pre>", "</pre>", "<h1>", "</h1>", "<div hidden>", "</div>", "<script>", "</script>", "<title>", "&amp;", "&#x202e;",
+            "&lt", "{", "}", "\"", "\"a\":", ",", ";", "]", "null", "1e5", "\\u00e9", "\\ud83d", "\\", "//", "/*", "*/", "fn x() {", "class Y:",
+            "impl Z {", "def f():\n    ", "    ", "+++\n", "title: x\n", "\u{200b}", "\u{202e}", "\u{ad}", "\u{feff}", "\0", "\u{e0041}", "👩\u{200d}👧",
+        ])
+        .prop_map(str::to_owned),
+    ];
+    prop::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, rng_seed: proptest::test_runner::RngSeed::Fixed(20), ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_text_keeps_the_promises(text in pieces()) {
+        for name in ["a.txt", "a.md", "a.html", "a.csv", "a.json", "a.jsonl", "a.rs", "a.py", "a.toml", "a.yaml"] {
+            check(name, text.as_bytes());
+        }
+    }
+
+    #[test]
+    fn any_bytes_keep_the_promises(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        for name in ["a.txt", "a.md", "a.html", "a.csv", "a.json", "a.jsonl", "a.rs", "a.pdf"] {
+            check(name, &bytes);
+        }
+    }
+
+    #[test]
+    fn json_values_are_all_written(values in prop::collection::vec("[a-z]{3,9}", 1..20)) {
+        // Each value stands at another place of a nested text, and none is lost.
+        let mut json = "\"end\"".to_owned();
+        for (at, value) in values.iter().enumerate() {
+            json = match at % 3 {
+                0 => format!("{{\"k{at}\": \"{value}\", \"n\": {json}}}"),
+                1 => format!("[\"{value}\", {json}]"),
+                _ => format!("[{json}, {{\"z\": \"{value}\"}}]"),
+            };
+        }
+        let document = check("a.json", json.as_bytes()).expect("it is JSON");
+        prop_assert!(document.warnings.is_empty());
+        for value in &values {
+            prop_assert!(document.text.contains(value.as_str()), "{value} of {json} is not in {:?}", document.text);
+        }
+    }
+
+    #[test]
+    fn csv_rows_are_never_cut(rows in prop::collection::vec(prop::collection::vec("[a-z\",\n é]{0,6}", 3..4), 1..30)) {
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        writer.write_record(["first", "second", "third"]).expect("to memory");
+        for row in &rows {
+            writer.write_record(row).expect("to memory");
+        }
+        let bytes = writer.into_inner().expect("to memory");
+        let document = check("a.csv", &bytes).expect("it is CSV");
+        let blank = |row: &Vec<String>| row.iter().all(|value| value.trim().is_empty()) && row.len() == 1;
+        let want = 1 + rows.iter().filter(|row| !blank(row)).count();
+        prop_assert_eq!(document.metadata["rows"].parse::<usize>().expect("a number"), want);
+    }
+}

@@ -1,0 +1,252 @@
+//! Real and hostile documents through the real worker process: outcome, phrases, pages, headings and lines of each.
+//!
+//! The documents are not part of the project; they stand in `../shared/corpus` or where `RAG_SHARED` says. What is known
+//! to fail is listed with its reason: a new failure fails the test, and so does an entry that is no longer needed.
+
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use rag::{
+    index::Problem,
+    ingest::{
+        document::{Block, BlockKind, Document},
+        extract::{Extractor, Limits, Worker},
+    },
+};
+use unicode_normalization::UnicodeNormalization;
+
+/// Folders whose formats are read.
+const READ: &[&str] = &["code", "csv", "hostile", "html", "json", "md", "pdf", "txt"];
+
+/// Folders whose formats are read as plain text, code or JSON, without their own structure: they must give text, no more.
+const AS_TEXT: &[&str] = &["adoc", "ipynb", "org", "rst", "tex", "xml"];
+
+/// What is expected by the corpus and not reached: `file` and the phrase (or `outcome`, or `absent …`), and why.
+const KNOWN_MISSES: &[(&str, &str, &str)] = &[];
+
+/// Phrases found, of those the corpus asks for in [`READ`]; the second number is all of them.
+const PHRASES: (usize, usize) = (0, 0);
+
+struct Case {
+    file: String,
+    outcomes: Vec<String>,
+    expect: Vec<serde_json::Value>,
+    absent: Vec<String>,
+}
+
+fn corpus() -> Option<PathBuf> {
+    let shared = std::env::var_os("RAG_SHARED").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared"),
+        PathBuf::from,
+    );
+    let corpus = shared.join("corpus");
+    if corpus.join("index.tsv").is_file() {
+        return Some(corpus);
+    }
+    assert!(std::env::var_os("CI").is_none(), "no corpus at {}", corpus.display());
+    println!("left out: no corpus at {}", corpus.display());
+    None
+}
+
+fn cases(corpus: &Path) -> Vec<Case> {
+    let index = std::fs::read_to_string(corpus.join("index.tsv")).expect("the corpus has an index");
+    index
+        .lines()
+        .skip(1)
+        .map(|line| {
+            let cells: Vec<&str> = line.split('\t').collect();
+            Case {
+                file: cells[0].into(),
+                outcomes: cells[5].split('|').map(str::to_owned).collect(),
+                expect: serde_json::from_str(cells[6]).expect("a list of phrases"),
+                absent: serde_json::from_str(cells[7]).expect("a list of strings"),
+            }
+        })
+        .collect()
+}
+
+fn extractor() -> Extractor {
+    let worker =
+        Worker::Process { program: env!("CARGO_BIN_EXE_rag").into(), arguments: vec![OsString::from("__extract")] };
+    Extractor::new(worker, Limits { timeout: Duration::from_secs(120), ..Limits::default() })
+}
+
+fn outcome(result: &Result<Document, Problem>) -> &'static str {
+    match result {
+        Ok(document) if document.warnings.is_empty() => "ok",
+        Ok(_) => "warn",
+        // Left alone on purpose: not a failure.
+        Err(problem) if problem.reason == "binary" => "warn",
+        Err(_) => "error",
+    }
+}
+
+/// The corpus's rule for comparing: NFKC, without soft hyphens, bidi marks and Markdown marks, hyphens at line ends
+/// joined, white space collapsed, case folded.
+fn fold(text: &str) -> String {
+    let text: String = text.nfkc().filter(|c| !matches!(c, '\u{ad}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}')).collect();
+    let text = text.replace("-\n", "").replace(['*', '_', '`', '#', '|', '>', '\\'], " ");
+    text.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn contains(text: &str, phrase: &str) -> bool {
+    let (text, phrase) = (fold(text), fold(phrase));
+    let bare = |s: &str| s.split_whitespace().collect::<String>();
+    text.contains(&phrase) || bare(&text).contains(&bare(&phrase))
+}
+
+/// The phrase stands in the document, on its page, under its heading and on its line.
+fn is_found(document: &Document, expected: &serde_json::Value) -> bool {
+    let phrase = expected["text"].as_str().expect("a phrase");
+    let number = |key: &str| expected[key].as_u64().map(|n| n as u32);
+    let text = |block: &Block| &document.text[block.span.range()];
+    let mut blocks: Vec<&Block> = document.blocks.iter().collect();
+    if let Some(page) = number("page") {
+        blocks.retain(|block| block.pages.is_some_and(|p| p.first <= page && page <= p.last));
+    }
+    if let Some(heading) = expected["heading"].as_str() {
+        blocks.retain(|block| block.heading.iter().any(|title| contains(title, heading)));
+    }
+    if ["page", "heading", "line"].iter().all(|key| expected[key].is_null())
+        && document.title.as_ref().is_some_and(|title| contains(title, phrase))
+    {
+        return true;
+    }
+    let all = blocks.iter().map(|block| text(block)).collect::<Vec<_>>().join("\n");
+    if !contains(&all, phrase) {
+        return false;
+    }
+    let Some(line) = number("line") else { return true };
+    if document.text_is_source {
+        // The line itself, with the next ones for a phrase that is wrapped.
+        let lines: Vec<&str> = document.text.split('\n').collect();
+        let from = line as usize - 1;
+        return contains(&lines[from..(from + 3).min(lines.len())].join("\n"), phrase) && !contains(&lines[from + 1..].join("\n"), phrase);
+    }
+    blocks.iter().any(|block| contains(text(block), phrase) && block.lines.is_some_and(|l| l.first <= line && line <= l.last))
+}
+
+/// Every character that is not white space is in a block (front matter aside).
+fn is_covered(document: &Document) -> bool {
+    let mut at = 0;
+    let mut gaps = Vec::new();
+    for block in &document.blocks {
+        gaps.push(&document.text[at..block.span.start]);
+        at = block.span.end;
+    }
+    gaps.push(&document.text[at..]);
+    let front_matter = document.text.starts_with("---\n") || document.text.starts_with("+++\n");
+    gaps.iter().skip(usize::from(front_matter)).all(|gap| gap.trim().is_empty())
+}
+
+#[test]
+fn every_document_of_a_format_that_is_read() {
+    let Some(corpus) = corpus() else { return };
+    let mut extractor = extractor();
+    let (mut found, mut asked) = (0, 0);
+    let mut misses: BTreeMap<(String, String), String> = BTreeMap::new();
+    for case in cases(&corpus) {
+        let folder = case.file.split('/').next().unwrap_or("");
+        if !READ.contains(&folder) {
+            continue;
+        }
+        let name = case.file.rsplit('/').next().unwrap_or("");
+        let bytes = std::fs::read(corpus.join(&case.file)).expect("a file of the corpus");
+        let result = extractor.extract(name, &bytes);
+        let mut miss = |what: String, seen: String| {
+            misses.insert((case.file.clone(), what), seen);
+        };
+        if !case.outcomes.iter().any(|wanted| wanted == outcome(&result)) {
+            let seen = match &result {
+                Ok(document) => format!("{:?}", document.warnings),
+                Err(problem) => format!("{problem:?}"),
+            };
+            miss("outcome".into(), format!("{} {seen}", outcome(&result)));
+        }
+        asked += case.expect.len();
+        let document = result.unwrap_or_default();
+        assert_eq!(document.check(), Ok(()), "{}", case.file);
+        assert!(is_covered(&document), "{} has text in no block", case.file);
+        for expected in &case.expect {
+            if is_found(&document, expected) {
+                found += 1;
+            } else {
+                let seen: String = document.text.chars().take(200).collect();
+                miss(expected["text"].as_str().unwrap_or("").into(), seen);
+            }
+        }
+        let body: Vec<&str> = document.blocks.iter().map(|block| &document.text[block.span.range()]).collect();
+        for absent in &case.absent {
+            if body.iter().any(|text| text.contains(absent)) {
+                miss(format!("absent {absent}"), String::new());
+            }
+        }
+    }
+    println!("{found} of {asked} phrases");
+    let known: BTreeMap<(&str, &str), &str> = KNOWN_MISSES.iter().map(|&(file, what, why)| ((file, what), why)).collect();
+    let mut wrong = Vec::new();
+    for ((file, what), seen) in &misses {
+        if !known.contains_key(&(file.as_str(), what.as_str())) {
+            wrong.push(format!("missed: {file}: {what:?}\n    saw: {seen:?}"));
+        }
+    }
+    for (file, what) in known.keys() {
+        if !misses.contains_key(&((*file).to_owned(), (*what).to_owned())) {
+            wrong.push(format!("no longer missed, take it off the list: {file}: {what:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert_eq!((found, asked), PHRASES);
+}
+
+#[test]
+fn a_format_that_is_not_read_is_named() {
+    let Some(corpus) = corpus() else { return };
+    let mut extractor = extractor();
+    let mut seen = 0;
+    for case in cases(&corpus) {
+        let folder = case.file.split('/').next().unwrap_or("");
+        if READ.contains(&folder) {
+            continue;
+        }
+        let name = case.file.rsplit('/').next().unwrap_or("");
+        let bytes = std::fs::read(corpus.join(&case.file)).expect("a file of the corpus");
+        seen += 1;
+        match extractor.extract(name, &bytes) {
+            Ok(document) => {
+                // Plain text under the name of a container is plain text.
+                let is_text = document.format == "text" && case.outcomes.iter().any(|outcome| outcome == "ok");
+                assert!(AS_TEXT.contains(&folder) || is_text, "{} is read as {}", case.file, document.format);
+                assert!(!document.text.trim().is_empty() && is_covered(&document), "{}", case.file);
+            }
+            Err(problem) => {
+                assert!(!AS_TEXT.contains(&folder), "{}: {problem:?}", case.file);
+                let known = ["unsupported", "encrypted", "empty"].contains(&problem.reason.as_str());
+                assert!(known && !problem.message.is_empty(), "{}: {problem:?}", case.file);
+            }
+        }
+    }
+    assert!(seen > 20, "the corpus has other formats");
+}
+
+#[test]
+fn tables_keep_their_header() {
+    let Some(corpus) = corpus() else { return };
+    let mut extractor = extractor();
+    for (file, header) in [("csv/csv-semicolon.csv", None), ("html/structure.html", Some("| K | V |\n| --- | --- |")), ("md/frontmatter-table-footnote.md", Some("| Part | Torque |\n|------|--------|"))] {
+        let bytes = std::fs::read(corpus.join(file)).expect("a file of the corpus");
+        let document = extractor.extract(file, &bytes).expect("it is read");
+        let found = document.blocks.iter().find_map(|block| match &block.kind {
+            BlockKind::Table { header, .. } => Some(&document.text[header.range()]),
+            _ => None,
+        });
+        match header {
+            Some(header) => assert_eq!(found, Some(header), "{file}"),
+            None => assert_eq!(found, document.text.lines().next(), "{file}"),
+        }
+    }
+}
