@@ -6,8 +6,8 @@
 use std::{ops::ControlFlow, time::Instant};
 
 use super::{
-    Answer, AnswerStatus, Ask, AskEvent, AskTimings, Error, Hits, Result, Sentence, Source, Strength, Support,
-    budget, cite, compose,
+    Answer, AnswerStatus, Ask, AskEvent, AskTimings, Error, Hits, Result, Sentence, Source, Strength, Support, budget,
+    cite, compose,
     compose::Composed,
     extractive, hits,
     offer::Offer,
@@ -125,7 +125,7 @@ fn asked(
 ) -> Result<Answer> {
     let question = ask.query.text.as_str();
     let context = chat.context_tokens().map_or(ask.context_tokens, |known| known.min(ask.context_tokens));
-    let mut passages = fitting(hits, ask, context)?;
+    let mut passages = fitting(hits, ask, context, usize::MAX)?;
     let model_start = Instant::now();
     let mut first_token_ms = None;
     let mut call = |passages: &[Passage]| {
@@ -138,7 +138,7 @@ fn asked(
     };
     let completion = match call(&passages) {
         Err(Error::Model(model::Error::TooLong { found, limit, .. })) => {
-            let fewer = fewer(hits, ask, context, passages.len(), found, limit)?;
+            let fewer = fewer(hits, ask, context, &passages, found, limit)?;
             let left_out = passages.len() - fewer.len().min(passages.len());
             answer.notes.push(format!("the model reads {limit} tokens: {left_out} passages were left out"));
             passages = fewer;
@@ -154,8 +154,8 @@ fn asked(
     Ok(answer)
 }
 
-/// Passages that fit into a context.
-fn fitting(hits: &Hits, ask: &Ask, context_tokens: usize) -> Result<Vec<Passage>> {
+/// Passages that fit into a context and cost `most_tokens` at most.
+fn fitting(hits: &Hits, ask: &Ask, context_tokens: usize, most_tokens: usize) -> Result<Vec<Passage>> {
     let overhead = prompt::overhead_tokens(&ask.query.text);
     let budget = budget::for_passages(context_tokens, ask.max_tokens, overhead);
     if budget < MIN_BUDGET_TOKENS {
@@ -167,17 +167,21 @@ fn fitting(hits: &Hits, ask: &Ask, context_tokens: usize) -> Result<Vec<Passage>
     }
     let candidates = &hits.hits[..hits.hits.len().min(MAX_CANDIDATES)];
     let headers: Vec<String> = candidates.iter().map(|hit| prompt::header(&Passage::of_hit(0, hit))).collect();
-    Ok(passages::choose(candidates, budget, prompt::frame_tokens(&headers)))
+    Ok(passages::choose(candidates, budget.min(most_tokens), prompt::frame_tokens(&headers)))
 }
 
-/// Fewer passages, for a model that read `found` tokens where it can read `limit`, the answer among them.
-fn fewer(hits: &Hits, ask: &Ask, context: usize, before: usize, found: u64, limit: u64) -> Result<Vec<Passage>> {
-    // What the model counts against what we thought it would.
+/// Fewer passages, for a model that found `found` tokens in a prompt where it reads `limit`, the answer among them.
+fn fewer(hits: &Hits, ask: &Ask, context: usize, passages: &[Passage], found: u64, limit: u64) -> Result<Vec<Passage>> {
+    let question = ask.query.text.as_str();
+    let before = passages.len();
+    // What we thought the prompt costs stands for what the model found in it.
+    let ours: usize =
+        prompt::messages(question, passages, hits.generation).iter().map(|m| budget::tokens(&m.content)).sum();
     let room = limit.saturating_sub(u64::from(ask.max_tokens)) as f64;
-    let ours = context.saturating_sub(context / 10).saturating_sub(ask.max_tokens as usize) as f64;
-    let shrink = if found > 0 { (room / found as f64).min(1.0) } else { 0.5 };
-    let smaller = (ours * shrink) as usize + ask.max_tokens as usize;
-    let mut passages = fitting(hits, ask, smaller.min(context))?;
+    let shrink = if found > 0 { (0.9 * room / found as f64).min(1.0) } else { 0.5 };
+    let most =
+        ((ours as f64 * shrink) as usize).saturating_sub(prompt::overhead_tokens(question)).max(MIN_BUDGET_TOKENS);
+    let mut passages = fitting(hits, ask, context, most)?;
     // The counts may deceive; fewer passages than before are fewer tokens than before.
     if passages.len() >= before && before > 1 {
         let mut ranked: Vec<(f32, u32)> = passages.iter().map(|passage| (passage.score, passage.n)).collect();
@@ -223,7 +227,13 @@ fn converse(
 }
 
 /// Reads, checks and repairs what the model said.
-fn finish(completion: &Completion, passages: &[Passage], ask: &Ask, hash_of: HashOf<'_>, answer: &mut Answer) -> Result<()> {
+fn finish(
+    completion: &Completion,
+    passages: &[Passage],
+    ask: &Ask,
+    hash_of: HashOf<'_>,
+    answer: &mut Answer,
+) -> Result<()> {
     answer.usage = Some(completion.usage);
     answer.model_returned.clone_from(&completion.model);
     answer.truncated = completion.finish == Finish::Truncated;
@@ -261,10 +271,16 @@ fn notes(read: &cite::Read, composed: &Composed, answer: &mut Answer) {
         answer.notes.push(format!("the answer was cut off{last}"));
     }
     if composed.links_removed > 0 {
-        answer.notes.push(format!("{} removed that no cited passage holds", plural(composed.links_removed, "link was", "links were")));
+        answer.notes.push(format!(
+            "{} removed that no cited passage holds",
+            plural(composed.links_removed, "link was", "links were")
+        ));
     }
     if composed.dropped > 0 {
-        answer.notes.push(format!("{} taken out that no passage supports", plural(composed.dropped, "sentence was", "sentences were")));
+        answer.notes.push(format!(
+            "{} taken out that no passage supports",
+            plural(composed.dropped, "sentence was", "sentences were")
+        ));
     }
     if read.declined && answer.status == AnswerStatus::Answered {
         answer.notes.push("the model also said that the passages do not answer".to_owned());
@@ -274,7 +290,15 @@ fn notes(read: &cite::Read, composed: &Composed, answer: &mut Answer) {
 /// The usual words of a model that will not, as the beginning of a short answer.
 fn is_refusal(text: &str) -> bool {
     let text = text.to_lowercase().replace('’', "'");
-    let begins = ["i'm sorry, but i can", "i am sorry, but i can", "i can't", "i cannot", "i'm unable", "i am unable", "sorry, i can"];
+    let begins = [
+        "i'm sorry, but i can",
+        "i am sorry, but i can",
+        "i can't",
+        "i cannot",
+        "i'm unable",
+        "i am unable",
+        "sorry, i can",
+    ];
     let about = ["assist with", "help with", "comply", "fulfill", "provide that", "do that"];
     begins.iter().any(|phrase| text.starts_with(phrase)) && about.iter().any(|phrase| text.contains(phrase))
 }

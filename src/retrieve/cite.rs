@@ -116,7 +116,8 @@ impl<'a, O: Offered> Reader<'a, O> {
             _ => pieces.push(Piece::Text(text.to_owned())),
         }
         self.line_begins = text.ends_with('\n');
-        let last = text.rfind(char::is_whitespace).map_or(0, |at| at + text[at..].chars().next().map_or(1, char::len_utf8));
+        let last =
+            text.rfind(char::is_whitespace).map_or(0, |at| at + text[at..].chars().next().map_or(1, char::len_utf8));
         if last > 0 {
             self.tail.clear();
         }
@@ -235,7 +236,8 @@ impl<'a, O: Offered> Reader<'a, O> {
     fn is_quoted_code(&self, bracket: &str) -> bool {
         let start = self.tail.rfind(|c: char| !(c.is_ascii_alphanumeric() || "_$.[]()>-".contains(c)));
         let name = &self.tail[start.map_or(0, |at| self.tail.ceil_char_boundary(at + 1))..];
-        name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_' || c == '$') && self.offered.is_code(&format!("{name}{bracket}"))
+        name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_' || c == '$')
+            && self.offered.is_code(&format!("{name}{bracket}"))
     }
 
     /// A run of visible ASCII up to white space, a bracket or a backtick.
@@ -390,7 +392,12 @@ pub(super) fn read(answer: &str, offered: &impl Offered) -> Read {
     let mut reader = Reader::new(offered);
     let mut pieces = reader.push(answer);
     pieces.extend(reader.finish());
-    let mut read = Read { invalid: reader.invalid, declined: reader.declined, links_removed: reader.links_removed, ..Read::default() };
+    let mut read = Read {
+        invalid: reader.invalid,
+        declined: reader.declined,
+        links_removed: reader.links_removed,
+        ..Read::default()
+    };
     for piece in pieces {
         match piece {
             Piece::Text(text) => read.text.push_str(&text),

@@ -124,7 +124,9 @@ fn draft(text: &str, read: &Read, unit: Unit, passages: &[Passage]) -> Draft {
         }
     }
     let lang = passages.first().and_then(|passage| passage.record().lang.as_deref()).unwrap_or("en");
-    let role = if !bare.contains(char::is_alphanumeric) || (unit.kind == Kind::Heading && named.is_empty() && !has_figure(&bare, lang)) {
+    let role = if !bare.contains(char::is_alphanumeric)
+        || (unit.kind == Kind::Heading && named.is_empty() && !has_figure(&bare, lang))
+    {
         Role::Frame
     } else if is_abstention(&bare) && !has_figure(&bare, lang) {
         Role::Abstention
@@ -140,13 +142,17 @@ fn draft(text: &str, read: &Read, unit: Unit, passages: &[Passage]) -> Draft {
 
 fn check(draft: &mut Draft, checker: &Checker<'_>) {
     let kind = draft.unit.kind;
-    let judge = |cited: &[usize]| checker.judge(&draft.bare, kind, cited);
+    // Links are no words; those that stay are looked up letter by letter.
+    let claim = if kind == Kind::Code { draft.bare.clone() } else { links::strip(&draft.bare, &|_| false).0 };
+    let judge = |cited: &[usize]| checker.judge(&claim, kind, cited);
     let named: Vec<usize> = draft.named.iter().map(|n| *n as usize - 1).collect();
-    let single: Vec<Verdict> = named.iter().map(|at| judge(&[*at])).collect();
+    let mut single: Vec<Verdict> = named.iter().map(|at| judge(&[*at])).collect();
     let mut verdict = judge(&named);
-    if let Some(best) = single.iter().filter(|one| one.state > verdict.state).max_by(|a, b| a.score.total_cmp(&b.score)) {
+    if let Some(best) = single.iter().filter(|one| one.state > verdict.state).max_by(|a, b| a.score.total_cmp(&b.score))
+    {
         verdict = best.clone();
     }
+    share(&verdict, &named, &mut single, &judge);
     let mut attached: Vec<(usize, Verdict)> = Vec::new();
     if verdict.state != Support::Supported {
         let mut others: Vec<(usize, Verdict)> =
@@ -163,7 +169,9 @@ fn check(draft: &mut Draft, checker: &Checker<'_>) {
             if best.1.score > 0.0 {
                 attached.push(best.clone());
             }
-        } else if named.is_empty() && let Some((_, closest)) = others.first() {
+        } else if named.is_empty()
+            && let Some((_, closest)) = others.first()
+        {
             verdict.reason.clone_from(&closest.reason);
             verdict.mismatch = closest.mismatch;
         }
@@ -175,16 +183,30 @@ fn check(draft: &mut Draft, checker: &Checker<'_>) {
     }
     draft.state = verdict.state;
     draft.reason = verdict.reason.filter(|_| verdict.state != Support::Supported);
+    attached.sort_by_key(|(at, _)| *at);
     let own = named.into_iter().zip(single).map(|(at, verdict)| (at, verdict, false));
     let found = attached.into_iter().map(|(at, verdict)| (at, verdict, true));
     draft.citations = own
         .chain(found)
         .filter_map(|(at, verdict, attached)| {
-            let (quote, quote_span) = best_quote(checker, &draft.bare, at)?;
+            let (quote, quote_span) = best_quote(checker, &claim, at)?;
             let n = u32::try_from(at + 1).ok()?;
             Some(Citation { n, support: verdict.state, score: verdict.score, quote, quote_span, attached })
         })
         .collect();
+}
+
+/// Where passages support a sentence only together, each that is needed for it supports it.
+fn share(together: &Verdict, cited: &[usize], single: &mut [Verdict], judge: &impl Fn(&[usize]) -> Verdict) {
+    if together.state != Support::Supported || single.iter().any(|one| one.state == Support::Supported) {
+        return;
+    }
+    for (at, one) in cited.iter().zip(single) {
+        let others: Vec<usize> = cited.iter().copied().filter(|other| other != at).collect();
+        if judge(&others).state != Support::Supported {
+            one.state = Support::Supported;
+        }
+    }
 }
 
 type Attached = Vec<(usize, Verdict)>;
@@ -196,7 +218,9 @@ fn supporting_pair(others: &[(usize, Verdict)], judge: impl Fn(&[usize]) -> Verd
         for b in &best[i + 1..] {
             let together = judge(&[a.0, b.0]);
             if together.state == Support::Supported {
-                return Some((vec![(*a).clone(), (*b).clone()], together));
+                let mut single = [a.1.clone(), b.1.clone()];
+                share(&together, &[a.0, b.0], &mut single, &judge);
+                return Some(([a.0, b.0].into_iter().zip(single).collect(), together));
             }
         }
     }
@@ -206,7 +230,11 @@ fn supporting_pair(others: &[(usize, Verdict)], judge: impl Fn(&[usize]) -> Verd
 fn write(text: &str, read: &Read, drafts: Vec<Draft>, passages: &[Passage], unsupported: Unsupported) -> Composed {
     let claims = drafts.iter().filter(|draft| matches!(draft.role, Role::Claim | Role::Abstention)).count();
     let abstentions = drafts.iter().filter(|draft| draft.role == Role::Abstention).count();
-    let mut composed = Composed { abstains: claims > 0 && abstentions == claims, links_removed: read.links_removed, ..Composed::default() };
+    let mut composed = Composed {
+        abstains: claims > 0 && abstentions == claims,
+        links_removed: read.links_removed,
+        ..Composed::default()
+    };
     let mut at = 0;
     for draft in drafts {
         let between = &text[at..draft.unit.range.start];
@@ -253,7 +281,9 @@ fn body(text: &str, read: &Read, draft: &Draft, passages: &[Passage]) -> (String
     };
     let cited: Vec<&Passage> = passages
         .iter()
-        .filter(|passage| draft.named.contains(&passage.n) || draft.citations.iter().any(|citation| citation.n == passage.n))
+        .filter(|passage| {
+            draft.named.contains(&passage.n) || draft.citations.iter().any(|citation| citation.n == passage.n)
+        })
         .collect();
     let allowed = |link: &str| cited.iter().any(|passage| holds_link(passage, link));
     let mut removed = 0;
@@ -272,7 +302,8 @@ fn body(text: &str, read: &Read, draft: &Draft, passages: &[Passage]) -> (String
         at = place.end;
     }
     body.push_str(&clean(&text[at..draft.unit.range.end]));
-    let attached: Vec<u32> = draft.citations.iter().filter(|citation| citation.attached).map(|citation| citation.n).collect();
+    let attached: Vec<u32> =
+        draft.citations.iter().filter(|citation| citation.attached).map(|citation| citation.n).collect();
     if !attached.is_empty() {
         attach(&mut body, &marker(&attached), draft.unit.kind);
     }
@@ -303,7 +334,16 @@ fn is_finished(bare: &str, kind: Kind) -> bool {
 /// Where a list of sources begins that the model wrote under its answer: ours follows, so it is left out.
 fn without_source_list(text: &str) -> usize {
     const TITLES: [&str; 10] = [
-        "sources", "source", "references", "citations", "sources used", "quellen", "fuentes", "referencias", "来源", "参考",
+        "sources",
+        "source",
+        "references",
+        "citations",
+        "sources used",
+        "quellen",
+        "fuentes",
+        "referencias",
+        "来源",
+        "参考",
     ];
     let mut at = text.len();
     let lines: Vec<&str> = text.split_inclusive('\n').collect();

@@ -69,7 +69,9 @@ pub(super) fn extract(hits: &[Hit], question: &str, embedder: Option<&dyn Embedd
     }
     let wants_figure = asks_for_a_figure(question);
     let lexical = |c: &Candidate| c.overlap * BY_WORDS + BY_RANK / (1.0 + c.chunk as f32 * 0.5);
-    candidates.sort_by(|a, b| lexical(b).total_cmp(&lexical(a)).then((a.chunk, a.range.start).cmp(&(b.chunk, b.range.start))));
+    candidates.sort_by(|a, b| {
+        lexical(b).total_cmp(&lexical(a)).then((a.chunk, a.range.start).cmp(&(b.chunk, b.range.start)))
+    });
     if let Some(embedder) = embedder {
         embed(&mut candidates, question, embedder)?;
     }
@@ -114,7 +116,9 @@ impl Idf {
             }
             let chunks: Vec<Vec<Word>> = hits
                 .iter()
-                .map(|hit| tongue.words(&format!("{}\n{}\n{}", hit.chunk.heading.join(" "), hit.chunk.context, hit.chunk.text)))
+                .map(|hit| {
+                    tongue.words(&format!("{}\n{}\n{}", hit.chunk.heading.join(" "), hit.chunk.context, hit.chunk.text))
+                })
                 .collect();
             let german = tongue.is_german();
             let weigh = |word: &Word| {
@@ -150,7 +154,12 @@ fn collect(chunk: usize, passage: &Passage, question: &str, idf: &Idf, candidate
     let text = &passage.text;
     let units = units_of(passage);
     let record = passage.record();
-    let mut headings = tongue.words(&format!("{}\n{}\n{}", record.title.as_deref().unwrap_or(""), record.heading.join("\n"), passage.context()));
+    let mut headings = tongue.words(&format!(
+        "{}\n{}\n{}",
+        record.title.as_deref().unwrap_or(""),
+        record.heading.join("\n"),
+        passage.context()
+    ));
     let mut table: Option<&str> = Some(passage.context()).filter(|context| !context.is_empty());
     for (at, unit) in units.iter().enumerate() {
         match unit.kind {
@@ -163,7 +172,9 @@ fn collect(chunk: usize, passage: &Passage, question: &str, idf: &Idf, candidate
                 continue;
             }
             Kind::Row => {}
-            Kind::Prose | Kind::Item | Kind::Code => table = Some(passage.context()).filter(|context| !context.is_empty()),
+            Kind::Prose | Kind::Item | Kind::Code => {
+                table = Some(passage.context()).filter(|context| !context.is_empty())
+            }
         }
         let mut range = grown(text, &units, at);
         let found = tongue.words(&text[range.clone()]);
@@ -193,7 +204,9 @@ fn collect(chunk: usize, passage: &Passage, question: &str, idf: &Idf, candidate
         }
         let share = |part: f32| if total > 0.0 { part / total } else { 0.0 };
         // A question that is asked in the documents is not answered by itself.
-        if quote.trim_end().ends_with(['?', '？']) && unit.kind != Kind::Item && share(own) < 1.0 || is_the_question(quote, question) {
+        if quote.trim_end().ends_with(['?', '？']) && unit.kind != Kind::Item && share(own) < 1.0
+            || is_the_question(quote, question)
+        {
             continue;
         }
         let shown = match (unit.kind, table) {
@@ -216,7 +229,8 @@ fn collect(chunk: usize, passage: &Passage, question: &str, idf: &Idf, candidate
 }
 
 fn is_the_question(quote: &str, question: &str) -> bool {
-    let letters = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect::<String>();
+    let letters =
+        |text: &str| text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect::<String>();
     letters(quote) == letters(question)
 }
 
@@ -227,7 +241,8 @@ fn grown(text: &str, units: &[Unit], at: usize) -> Range<usize> {
     if body.ends_with([':', '：']) && unit.kind != Kind::Row {
         let mut end = unit.range.end;
         for next in &units[at + 1..] {
-            let belongs = matches!(next.kind, Kind::Item | Kind::Code | Kind::Row) || end == unit.range.end && next.kind == Kind::Prose;
+            let belongs = matches!(next.kind, Kind::Item | Kind::Code | Kind::Row)
+                || end == unit.range.end && next.kind == Kind::Prose;
             if !belongs || next.range.end - unit.range.start > MAX_GROUP_BYTES {
                 break;
             }
@@ -239,8 +254,8 @@ fn grown(text: &str, units: &[Unit], at: usize) -> Range<usize> {
         return unit.range.start..end;
     }
     const PRONOUNS: [&str; 20] = [
-        "It", "They", "This", "These", "Its", "Their", "He", "She", "Both", "Er", "Sie", "Es", "Dies", "Diese", "Dieser", "Ella",
-        "Ellos", "Esto", "Estos", "Il",
+        "It", "They", "This", "These", "Its", "Their", "He", "She", "Both", "Er", "Sie", "Es", "Dies", "Diese",
+        "Dieser", "Ella", "Ellos", "Esto", "Estos", "Il",
     ];
     let first = body.split(|c: char| !c.is_alphabetic()).next().unwrap_or("");
     if let Some(before) = at.checked_sub(1).map(|before| &units[before])
@@ -258,10 +273,45 @@ fn grown(text: &str, units: &[Unit], at: usize) -> Range<usize> {
 fn asks_for_a_figure(question: &str) -> bool {
     let question = format!(" {} ", question.to_lowercase().replace(['?', ',', '¿'], " "));
     [
-        " when ", " how many ", " how much ", " how long ", " how often ", " how old ", " how far ", " how big ", " how large ", " how fast ",
-        " what year ", " which year ", " what date ", " what time ", " what price ", " cost ", " costs ", " limit ", " deadline ",
-        " wann ", " wie viel ", " wie viele ", " wie lange ", " wie oft ", " wie teuer ", " kostet ", " cuándo ", " cuánto ", " cuántos ",
-        " cuántas ", " cuánta ", " combien ", " quand ", "多少", "几", "什么时候", "多久", "多长", "何时",
+        " when ",
+        " how many ",
+        " how much ",
+        " how long ",
+        " how often ",
+        " how old ",
+        " how far ",
+        " how big ",
+        " how large ",
+        " how fast ",
+        " what year ",
+        " which year ",
+        " what date ",
+        " what time ",
+        " what price ",
+        " cost ",
+        " costs ",
+        " limit ",
+        " deadline ",
+        " wann ",
+        " wie viel ",
+        " wie viele ",
+        " wie lange ",
+        " wie oft ",
+        " wie teuer ",
+        " kostet ",
+        " cuándo ",
+        " cuánto ",
+        " cuántos ",
+        " cuántas ",
+        " cuánta ",
+        " combien ",
+        " quand ",
+        "多少",
+        "几",
+        "什么时候",
+        "多久",
+        "多长",
+        "何时",
     ]
     .iter()
     .any(|phrase| question.contains(phrase))
@@ -299,12 +349,14 @@ fn cosine(a: &[f32], b: &[f32]) -> f32 {
 /// Picks the best sentences, each time the one that is good and says something new.
 fn choose(candidates: Vec<Candidate>) -> Vec<Candidate> {
     let best = candidates.iter().map(|c| c.score).fold(0.0, f32::max);
-    let mut left: Vec<Candidate> = candidates.into_iter().filter(|c| c.score >= NEAR_BEST * best && c.score > 0.0).collect();
+    let mut left: Vec<Candidate> =
+        candidates.into_iter().filter(|c| c.score >= NEAR_BEST * best && c.score > 0.0).collect();
     let mut chosen: Vec<Candidate> = Vec::new();
     while chosen.len() < MAX_SENTENCES {
         left.retain(|c| {
             chosen.iter().all(|other| {
-                let apart = c.chunk != other.chunk || c.range.end <= other.range.start || other.range.end <= c.range.start;
+                let apart =
+                    c.chunk != other.chunk || c.range.end <= other.range.start || other.range.end <= c.range.start;
                 apart && alike(c, other) < 0.9
             })
         });
@@ -314,7 +366,9 @@ fn choose(candidates: Vec<Candidate>) -> Vec<Candidate> {
         };
         let next = (0..left.len()).max_by(|a, b| {
             let (a, b) = (&left[*a], &left[*b]);
-            value(a).total_cmp(&value(b)).then((b.chunk, b.range.start).cmp(&(a.chunk, a.range.start)))
+            // Of equals the shorter, then the earlier.
+            let place = |c: &Candidate| (c.range.len(), c.chunk, c.range.start);
+            value(a).total_cmp(&value(b)).then(place(b).cmp(&place(a)))
         });
         match next {
             Some(at) => chosen.push(left.remove(at)),
@@ -355,7 +409,14 @@ fn write(chosen: Vec<Candidate>, passages: Vec<Passage>) -> Extract {
         sentences.push(Sentence {
             text: shown,
             range: start..text.len(),
-            citations: vec![Citation { n, support: Support::Supported, score: 1.0, quote, quote_span: span, attached: false }],
+            citations: vec![Citation {
+                n,
+                support: Support::Supported,
+                score: 1.0,
+                quote,
+                quote_span: span,
+                attached: false,
+            }],
             state: Support::Supported,
             reason: None,
         });

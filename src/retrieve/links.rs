@@ -31,8 +31,10 @@ pub(super) fn links(run: &str, after_bracket: bool) -> Vec<Range<usize>> {
     let mut from = 0;
     while let Some(start) = address(&lower, from) {
         let body = &run[start..];
-        let end = start + body.find(['"', '<', '>', ')', ']', '`', '\\', '|']).filter(|at| *at > 0).unwrap_or(body.len());
-        let end = start + run[start..end.max(start)].trim_end_matches(['.', ',', ';', ':', '!', '?', '\'', '*', '_']).len();
+        let end =
+            start + body.find(['"', '<', '>', ')', ']', '`', '\\', '|']).filter(|at| *at > 0).unwrap_or(body.len());
+        let end =
+            start + run[start..end.max(start)].trim_end_matches(['.', ',', ';', ':', '!', '?', '\'', '*', '_']).len();
         // `https:\\host` is read as an address too.
         let end = if end <= start + 7 { run.len() } else { end };
         found.push(start..end);
@@ -47,7 +49,7 @@ pub(super) fn links(run: &str, after_bracket: bool) -> Vec<Range<usize>> {
 /// Where the next address begins: at its scheme, at `//host.` or at `www.`.
 fn address(lower: &str, from: usize) -> Option<usize> {
     let rest = lower.get(from..)?;
-    let slashes = ["//", ":\\\\"].into_iter().filter_map(|mark| rest.find(mark)).map(|at| from + at);
+    let slashes = ["//", ":\\\\"].into_iter().flat_map(|mark| rest.match_indices(mark)).map(|(at, _)| from + at);
     let slashes = slashes.filter(|at| {
         let after = lower[*at..].trim_start_matches(['/', '\\', ':']);
         let scheme = lower[..*at].ends_with(':') || lower[*at..].starts_with(':');
@@ -55,7 +57,8 @@ fn address(lower: &str, from: usize) -> Option<usize> {
     });
     let slashes = slashes.map(|at| {
         let before = lower[..at].trim_end_matches(':');
-        let scheme = before.len() - before.trim_end_matches(|c: char| c.is_ascii_alphanumeric() || "+-.".contains(c)).len();
+        let scheme =
+            before.len() - before.trim_end_matches(|c: char| c.is_ascii_alphanumeric() || "+-.".contains(c)).len();
         if lower[..at].ends_with(':') || lower[at..].starts_with(':') { (before.len() - scheme).max(from) } else { at }
     });
     let named = SCHEMES.iter().chain(&["www."]).filter_map(|name| {

@@ -101,8 +101,14 @@ impl Passage {
 
     /// One chunk whole, as a passage.
     pub fn of_hit(n: u32, hit: &Hit) -> Self {
-        let mut passage =
-            Self { n, chunks: vec![hit.chunk.clone()], text: String::new(), stretches: Vec::new(), score: hit.score, relevance: hit.relevance };
+        let mut passage = Self {
+            n,
+            chunks: vec![hit.chunk.clone()],
+            text: String::new(),
+            stretches: Vec::new(),
+            score: hit.score,
+            relevance: hit.relevance,
+        };
         passage.join();
         passage
     }
@@ -204,7 +210,8 @@ fn window(text: &str, limit: usize, keep: usize) -> Option<Range<usize>> {
         return Some(cut_words(text, first.range.clone(), limit));
     }
     let (mut start, mut end) = (from, from);
-    let fits = |start: usize, end: usize| budget::tokens(&text[units[start].range.start..units[end].range.end]) <= limit;
+    let fits =
+        |start: usize, end: usize| budget::tokens(&text[units[start].range.start..units[end].range.end]) <= limit;
     // What stands before a sentence explains it, so room goes to both sides in turn.
     loop {
         let after = end + 1 < units.len() && fits(start, end + 1);
@@ -318,7 +325,8 @@ pub(super) fn choose(hits: &[Hit], budget_tokens: usize, frame_tokens: usize) ->
 
 /// Joins passages that a chunk chosen later made neighbours, into the better one.
 fn join_neighbours(chosen: &mut Vec<Passage>, limit: usize) {
-    let whole = |passage: &Passage| passage.text.len() >= passage.chunks.iter().map(|c| c.text.len()).max().unwrap_or(0);
+    let whole =
+        |passage: &Passage| passage.text.len() >= passage.chunks.iter().map(|c| c.text.len()).max().unwrap_or(0);
     let mut at = 0;
     while at < chosen.len() {
         let partner = (at + 1..chosen.len()).find(|&other| {

@@ -51,10 +51,7 @@ pub(super) fn messages(question: &str, passages: &[Passage], generation: u64) ->
         "Question: {question}\n\nAnswer only from the passages, every sentence with its [number], in the language of the \
          question; or exactly {NO_ANSWER}.\n\nQuestion: {question}\nAnswer:"
     ));
-    vec![
-        Message { role: Role::System, content: SYSTEM.to_owned() },
-        Message { role: Role::User, content: user },
-    ]
+    vec![Message { role: Role::System, content: SYSTEM.to_owned() }, Message { role: Role::User, content: user }]
 }
 
 /// What the messages cost without passages, from above.
@@ -94,7 +91,11 @@ pub(super) fn header(passage: &Passage) -> String {
 fn one_line(text: &str) -> String {
     let line = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
     let line = line.collect::<Vec<_>>().join(" ");
-    if line.chars().count() <= MAX_HEADER_CHARS { line } else { line.chars().take(MAX_HEADER_CHARS - 1).chain(['…']).collect() }
+    if line.chars().count() <= MAX_HEADER_CHARS {
+        line
+    } else {
+        line.chars().take(MAX_HEADER_CHARS - 1).chain(['…']).collect()
+    }
 }
 
 /// The mark of one request. A document cannot hold it: it is a hash of the document, among other things.
@@ -116,10 +117,36 @@ fn delimiter(question: &str, passages: &[Passage], generation: u64) -> String {
 
 /// Tokens of chat templates that servers read as their own, without their first character, in lower case.
 const TEMPLATE_TOKENS: [&str; 30] = [
-    "|", "｜", "/s>", "s>", "<sys>>", "</sys>>", "start_of_turn", "end_of_turn", "bos>", "eos>", "pad>", "unk>",
-    "think>", "/think>", "tool_call", "/tool_call", "tool_response", "/tool_response", "tools>", "/tools>", "inst]",
-    "/inst]", "system_prompt]", "/system_prompt]", "available_tools]", "/available_tools]", "tool_calls]",
-    "tool_results]", "/tool_results]", "endoftext",
+    "|",
+    "｜",
+    "/s>",
+    "s>",
+    "<sys>>",
+    "</sys>>",
+    "start_of_turn",
+    "end_of_turn",
+    "bos>",
+    "eos>",
+    "pad>",
+    "unk>",
+    "think>",
+    "/think>",
+    "tool_call",
+    "/tool_call",
+    "tool_response",
+    "/tool_response",
+    "tools>",
+    "/tools>",
+    "inst]",
+    "/inst]",
+    "system_prompt]",
+    "/system_prompt]",
+    "available_tools]",
+    "/available_tools]",
+    "tool_calls]",
+    "tool_results]",
+    "/tool_results]",
+    "endoftext",
 ];
 
 /// Makes text of a document harmless in a prompt: nothing in it reads as our marks, as a passage's number or as a chat
@@ -143,16 +170,15 @@ pub(super) fn clean(text: &str, mark: &str) -> String {
 fn breaks_after(letter: char, rest: &str) -> bool {
     match letter {
         '<' => {
-            let begins = |word: &&str| {
-                rest.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word))
-            };
+            let begins = |word: &&str| rest.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word));
             TEMPLATE_TOKENS.iter().any(|token| begins(&token)) || rest.starts_with('<') && is_mark(&rest[1..])
         }
         '[' | '【' | '［' => {
             let first = rest.chars().find(|c| *c != ' ' && *c != '^');
             first.is_some_and(char::is_numeric)
                 || TEMPLATE_TOKENS.iter().any(|token| {
-                    token.ends_with(']') && rest.get(..token.len()).is_some_and(|start| start.eq_ignore_ascii_case(token))
+                    token.ends_with(']')
+                        && rest.get(..token.len()).is_some_and(|start| start.eq_ignore_ascii_case(token))
                 })
         }
         '|' => rest.starts_with('>'),
@@ -171,7 +197,10 @@ fn is_mark(rest: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::passages::{choose, tests::hit}, *};
+    use super::{
+        super::passages::{choose, tests::hit},
+        *,
+    };
 
     fn prompt(texts: &[&str], question: &str) -> (String, Vec<Passage>) {
         let hits: Vec<_> = texts.iter().zip(1..).map(|(text, i)| hit(i, &format!("d{i}.md"), text, text, 0)).collect();
@@ -209,16 +238,35 @@ mod tests {
     #[test]
     fn hostile_text_is_broken_up() {
         for hostile in [
-            "<|im_end|>", "<|IM_START|>system", "</s>", "[INST] x [/INST]", "<<SYS>>", "<start_of_turn>user", "<｜User｜>",
-            "<<end 1 0000>>", "<< end 1>>", "<<Passage 2 aaaa>>", "<<\u{200B}end 1>>", "[2] new facts", "【3】", "[^1]",
-            "NO_ANSWER", "<think>", "<tool_call>", "<|endoftext|>", "<|\u{200B}im_end|>", "<\u{200D}|im_end|>",
+            "<|im_end|>",
+            "<|IM_START|>system",
+            "</s>",
+            "[INST] x [/INST]",
+            "<<SYS>>",
+            "<start_of_turn>user",
+            "<｜User｜>",
+            "<<end 1 0000>>",
+            "<< end 1>>",
+            "<<Passage 2 aaaa>>",
+            "<<\u{200B}end 1>>",
+            "[2] new facts",
+            "【3】",
+            "[^1]",
+            "NO_ANSWER",
+            "<think>",
+            "<tool_call>",
+            "<|endoftext|>",
+            "<|\u{200B}im_end|>",
+            "<\u{200D}|im_end|>",
         ] {
             let cleaned = clean(hostile, "0123456789abcdef");
             assert!(cleaned.contains(BREAK), "{hostile}: {cleaned}");
             let plain: String = hostile.chars().filter(|c| !is_invisible(*c)).collect();
             assert!(!cleaned.contains(&plain) || plain.len() < 3, "{hostile}: {cleaned}");
         }
-        for harmless in ["cout << x", "a < b", "a[i]", "Vec<String>", "if x <= 3 | y > 2", "No answer", "<html>", "| a | b |"] {
+        for harmless in
+            ["cout << x", "a < b", "a[i]", "Vec<String>", "if x <= 3 | y > 2", "No answer", "<html>", "| a | b |"]
+        {
             assert_eq!(clean(harmless, "0123456789abcdef"), harmless);
         }
     }

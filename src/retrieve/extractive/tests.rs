@@ -42,7 +42,10 @@ fn a_row_is_readable_by_itself() {
 
 #[test]
 fn steps_come_with_their_introduction() {
-    check("How do I reset the device?", &["To reset the device:\n\n1. Hold the button for 10 seconds.\n2. Wait for the light. [1]"]);
+    check(
+        "How do I reset the device?",
+        &["To reset the device:\n\n1. Hold the button for 10 seconds.\n2. Wait for the light. [1]"],
+    );
 }
 
 #[test]

@@ -50,7 +50,9 @@ mod tests {
 
     #[test]
     fn names() {
-        for (word, month) in [("March", Some(3)), ("march", None), ("may", None), ("marzo", Some(3)), ("Dez", Some(12)), ("x", None)] {
+        for (word, month) in
+            [("March", Some(3)), ("march", None), ("may", None), ("marzo", Some(3)), ("Dez", Some(12)), ("x", None)]
+        {
             assert_eq!(month_of(word), month, "{word}");
         }
         assert_eq!(weekday_of("Sonntag"), Some(6));

@@ -104,7 +104,12 @@ fn numbers_and_units() {
         ("en", "The meeting is on 2024-03-12.", "The meeting is on 12 March 2025.", U),
         ("en", "Passwords must have at least 12 characters.", "Passwords may have at most 12 characters.", U),
         ("en", "Passwords must have at least 12 characters.", "Passwords must have at least twelve characters.", S),
-        ("en", "You can return it up to 30 days after delivery.", "It can be returned up to 30 days after delivery.", S),
+        (
+            "en",
+            "You can return it up to 30 days after delivery.",
+            "It can be returned up to 30 days after delivery.",
+            S,
+        ),
     ]);
 }
 
@@ -119,7 +124,12 @@ fn numbers_of_something_else() {
         ("en", TABLE, "The Pro plan costs $10.", U),
         ("en", TABLE, "The Basic plan is for 3 users.", S),
         ("en", "Basic and Pro cost $10 and $20 respectively.", "Pro costs $20.", S),
-        ("en", "The Pro plan is our most popular. It costs $20. The Basic plan costs $10.", "The Pro plan costs $20.", S),
+        (
+            "en",
+            "The Pro plan is our most popular. It costs $20. The Basic plan costs $10.",
+            "The Pro plan costs $20.",
+            S,
+        ),
         ("en", "Between 10 and 20 people attend.", "Between 10 and 20 people attend.", S),
         ("en", "In 2021 revenue was $5 million. In 2022 revenue was $7 million.", "Revenue in 2022 was $7 million.", S),
         ("en", "In 2021 revenue was $5 million. In 2022 revenue was $7 million.", "Revenue in 2022 was $5 million.", U),
@@ -172,12 +182,32 @@ fn negations_and_opposites() {
 fn paraphrases_and_other_matters() {
     check(&[
         ("en", STAFF, "Paid leave amounts to twenty-five days a year for staff.", S),
-        ("en", "To reset the device, hold the power button for ten seconds.", "Hold the power button for 10 seconds to reset the device.", S),
-        ("en", "To reset the device, hold the power button for ten seconds.", "Resetting the device is done by holding its power button.", S),
+        (
+            "en",
+            "To reset the device, hold the power button for ten seconds.",
+            "Hold the power button for 10 seconds to reset the device.",
+            S,
+        ),
+        (
+            "en",
+            "To reset the device, hold the power button for ten seconds.",
+            "Resetting the device is done by holding its power button.",
+            S,
+        ),
         ("en", "Invoices are sent by email on the first of each month.", "Customers receive their bill by mail.", U),
         ("en", "Invoices are sent by email on the first of each month.", "Invoices go out by email each month.", S),
-        ("en", "The warranty covers defects in material and workmanship.", "The warranty covers material defects, theft and accidental damage.", W),
-        ("en", "The warranty covers defects in material and workmanship.", "Water damage voids your insurance policy.", U),
+        (
+            "en",
+            "The warranty covers defects in material and workmanship.",
+            "The warranty covers material defects, theft and accidental damage.",
+            W,
+        ),
+        (
+            "en",
+            "The warranty covers defects in material and workmanship.",
+            "Water damage voids your insurance policy.",
+            U,
+        ),
         ("en", OFFICE, "It has a large garden with old trees.", U),
         ("en", OFFICE, "Yes.", W),
         ("en", OFFICE, "1987.", W),
@@ -188,7 +218,12 @@ fn paraphrases_and_other_matters() {
 fn quotations() {
     check(&[
         ("en", REFUND, "The policy says \"Refunds are possible within 30 days\" of purchase.", S),
-        ("en", REFUND, "The policy says “refunds are   possible within 30 days of purchase, but not for gift cards.”", S),
+        (
+            "en",
+            REFUND,
+            "The policy says “refunds are   possible within 30 days of purchase, but not for gift cards.”",
+            S,
+        ),
         ("en", REFUND, "The policy says \"Refunds are always possible within 30 days\" of purchase.", U),
         ("en", REFUND, "The policy says \"Refunds are possible … but not for gift cards\".", S),
         ("en", REFUND, "The \"gift cards\" have refunds not possible.", T),
@@ -198,15 +233,35 @@ fn quotations() {
 #[test]
 fn other_languages() {
     check(&[
-        ("de", "Mitarbeiter haben fünfundzwanzig Tage Urlaub im Jahr.", "Die Mitarbeiter haben 25 Tage Jahresurlaub.", S),
+        (
+            "de",
+            "Mitarbeiter haben fünfundzwanzig Tage Urlaub im Jahr.",
+            "Die Mitarbeiter haben 25 Tage Jahresurlaub.",
+            S,
+        ),
         ("de", "Mitarbeiter haben fünfundzwanzig Tage Urlaub im Jahr.", "Die Mitarbeiter haben 30 Tage Urlaub.", U),
         ("de", "Das Büro ist sonntags nicht geöffnet.", "Das Büro ist sonntags geöffnet.", U),
         ("de", "Das Büro ist sonntags nicht geöffnet.", "Sonntags ist das Büro nicht geöffnet.", S),
-        ("de", "Die Rückgabe ist innerhalb von 14 Tagen möglich.", "Rückgaben sind innerhalb von zwei Wochen möglich.", S),
+        (
+            "de",
+            "Die Rückgabe ist innerhalb von 14 Tagen möglich.",
+            "Rückgaben sind innerhalb von zwei Wochen möglich.",
+            S,
+        ),
         ("de", "Der Preis beträgt 1.250,50 Euro.", "Der Preis ist 1250,50 €.", S),
         ("de", "Der Preis beträgt 1.250,50 Euro.", "Der Preis ist 1350,50 €.", U),
-        ("es", "Los empleados tienen veinticinco días de vacaciones al año.", "Los empleados tienen 25 días de vacaciones.", S),
-        ("es", "Los empleados tienen veinticinco días de vacaciones al año.", "Los empleados tienen 35 días de vacaciones.", U),
+        (
+            "es",
+            "Los empleados tienen veinticinco días de vacaciones al año.",
+            "Los empleados tienen 25 días de vacaciones.",
+            S,
+        ),
+        (
+            "es",
+            "Los empleados tienen veinticinco días de vacaciones al año.",
+            "Los empleados tienen 35 días de vacaciones.",
+            U,
+        ),
         ("es", "La tienda no acepta tarjetas de crédito.", "La tienda acepta tarjetas de crédito.", U),
         ("es", "La tienda abre el 12 de marzo de 2024.", "La tienda abre el 12/03/2024.", S),
         ("zh", "员工每年有二十五天带薪年假。", "员工每年有25天带薪年假。", S),
@@ -239,7 +294,12 @@ fn a_bare_answer_is_read_with_its_question() {
 
 #[test]
 fn a_name_of_the_question_makes_a_sentence_weak() {
-    let verdict = judge("en", &["The proxy caches completions."], "What does the Zephyr proxy cache?", "The Zephyr proxy caches completions.");
+    let verdict = judge(
+        "en",
+        &["The proxy caches completions."],
+        "What does the Zephyr proxy cache?",
+        "The Zephyr proxy caches completions.",
+    );
     assert_eq!(verdict.state, Support::Weak);
     assert_eq!(verdict.reason.as_deref(), Some("`Zephyr` is in the question, not in the passage"));
 }
@@ -285,7 +345,11 @@ fn reasons_are_for_people() {
 
 #[test]
 fn quotes_are_exact_and_of_the_right_length() {
-    let long = format!("{}The office opened in 1987 in Leeds, {}and so on.", "First there was nothing at all here. ".repeat(20), "with many words after it, ".repeat(20));
+    let long = format!(
+        "{}The office opened in 1987 in Leeds, {}and so on.",
+        "First there was nothing at all here. ".repeat(20),
+        "with many words after it, ".repeat(20)
+    );
     for (text, claim, part) in [
         (OFFICE, "The office opened in 1987.", "opened in 1987"),
         (long.as_str(), "The office opened in 1987.", "opened in 1987"),

@@ -11,7 +11,6 @@ use crate::retrieve::words::{Tongue, Word, is_cjk, same_stem};
 pub(super) struct Claim {
     pub text: String,
     pub lang: String,
-    pub german: bool,
     pub clauses: Vec<Clause>,
     pub facts: Vec<Fact>,
     pub names: Vec<Name>,
@@ -33,13 +32,16 @@ impl Claim {
         let facts = facts(&text, lang);
         let asked = tongue.words(question);
         let bare = !clauses.iter().flat_map(|clause| &clause.words).any(|word| counts(word, &text, &facts));
-        let lent = if bare && !facts.is_empty() { asked.iter().filter(|word| !word.stop).cloned().collect() } else { Vec::new() };
+        let lent = if bare && !facts.is_empty() {
+            asked.iter().filter(|word| !word.stop).cloned().collect()
+        } else {
+            Vec::new()
+        };
         Self {
             names: names(&text, &mut tongue),
             quotations: quotations(&text),
             question_norms: asked.into_iter().map(|word| word.norm).collect(),
             lang: lang.to_owned(),
-            german: tongue.is_german(),
             clauses,
             facts,
             lent,
@@ -131,7 +133,9 @@ impl Claim {
             evidence.clauses.iter().any(|said| {
                 let Some(subject) = said.words.first() else { return false };
                 let capital = evidence.passage.text[said.range.clone()].trim_start().starts_with(char::is_uppercase);
-                let other = capital && !subject.stop && self.clauses.iter().all(|own| !has_word(&own.words, subject, evidence.german));
+                let other = capital
+                    && !subject.stop
+                    && self.clauses.iter().all(|own| !has_word(&own.words, subject, evidence.german));
                 let follows = said.words.get(1).is_some_and(|word| word.norm == verb);
                 let alike = rest.iter().filter(|word| said.find(word, evidence.german)).count();
                 other && follows && alike * 10 >= rest.len() * 8
@@ -151,7 +155,9 @@ fn spells_out(text: &str, letters: &str) -> bool {
     let firsts: Vec<char> = text
         .split(|c: char| !c.is_alphanumeric())
         .filter(|word| !word.is_empty() && !matches!(*word, "of" | "and" | "the" | "for" | "de" | "und"))
-        .map(|word| word.chars().next().filter(|c| c.is_uppercase()).map_or(' ', |c| c.to_lowercase().next().unwrap_or(' ')))
+        .map(|word| {
+            word.chars().next().filter(|c| c.is_uppercase()).map_or(' ', |c| c.to_lowercase().next().unwrap_or(' '))
+        })
         .collect();
     wanted.len() >= 2 && firsts.windows(wanted.len()).any(|run| run == wanted)
 }
@@ -168,7 +174,8 @@ fn quotations(text: &str) -> Vec<Vec<String>> {
                 || quoted.chars().filter(|c| is_cjk(*c)).count() >= 2 * MIN_QUOTED_WORDS;
             if long {
                 let parts = plain(quoted).replace("...", "…");
-                let parts = parts.split('…').map(|part| part.trim_matches([' ', '.', ',', ';', ':', '[', ']']).to_owned());
+                let parts =
+                    parts.split('…').map(|part| part.trim_matches([' ', '.', ',', ';', ':', '[', ']']).to_owned());
                 found.push(parts.filter(|part| !part.is_empty()).collect());
             }
             rest = &body[to + close.len_utf8()..];

@@ -25,11 +25,7 @@ pub(super) struct Fact {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Value {
     /// Several readings where a point may divide thousands or decimals.
-    Number {
-        readings: Vec<f64>,
-        unit: Option<Unit>,
-        bound: Option<Bound>,
-    },
+    Number { readings: Vec<f64>, unit: Option<Unit>, bound: Option<Bound> },
     /// Readings as (year, month, day); 0 stands for a part that is not said.
     Date(Vec<(u16, u8, u8)>),
     /// Minutes after midnight.
@@ -103,8 +99,9 @@ fn tokens(text: &str) -> Vec<Placed<'_>> {
     tokens
 }
 
+/// Marks that belong to the letter before them.
 fn is_mark(letter: char) -> bool {
-    matches!(letter, '\u{300}'..='\u{36F}' | '\u{93E}'..='\u{94D}' | '’' | '\'') && letter != '’' && letter != '\''
+    matches!(letter, '\u{300}'..='\u{36F}' | '\u{93E}'..='\u{94D}')
 }
 
 /// Digits with single separators between them: `25,000.50`, `1'000`, `25 000` with a no-break space.
@@ -134,7 +131,10 @@ fn cjk_len(text: &str) -> usize {
     if numerals > 0 {
         return numerals;
     }
-    let units = ["分钟", "分鐘", "小时", "小時", "个月", "個月", "星期", "毫秒", "毫米", "厘米", "公里", "公斤", "千克", "毫升", "美元", "欧元"];
+    let units = [
+        "分钟", "分鐘", "小时", "小時", "个月", "個月", "星期", "毫秒", "毫米", "厘米", "公里", "公斤", "千克", "毫升",
+        "美元", "欧元",
+    ];
     let unit = units.iter().find(|unit| text.starts_with(**unit));
     unit.map_or_else(|| text.chars().next().map_or(0, char::len_utf8), |unit| unit.len())
 }
@@ -180,7 +180,11 @@ impl<'a> Reader<'a> {
     }
 
     fn fact(&self) -> Found {
-        self.date().or_else(|| self.clock()).or_else(|| self.weekdays()).or_else(|| self.name()).or_else(|| self.amount())
+        self.date()
+            .or_else(|| self.clock())
+            .or_else(|| self.weekdays())
+            .or_else(|| self.name())
+            .or_else(|| self.amount())
     }
 
     fn small(&self, ahead: usize) -> Option<u16> {
@@ -230,7 +234,9 @@ impl<'a> Reader<'a> {
                 found += 1;
             }
         }
-        (found >= 2).then(|| valid(parts[0], parts[1], parts[2]).map(|date| (Value::Date(vec![date]), used, false))).flatten()
+        (found >= 2)
+            .then(|| valid(parts[0], parts[1], parts[2]).map(|date| (Value::Date(vec![date]), used, false)))
+            .flatten()
     }
 
     /// `12 March 2024`, `March 12, 2024`, `March 2024`, `12. März`, `12 de marzo de 2024`.
@@ -276,7 +282,8 @@ impl<'a> Reader<'a> {
             (hour, minute, 1)
         };
         let plain = used == 1;
-        let dotted = self.sign(used + 1) == Some('.') && self.word(used + 2).is_some_and(|w| w.eq_ignore_ascii_case("m"));
+        let dotted =
+            self.sign(used + 1) == Some('.') && self.word(used + 2).is_some_and(|w| w.eq_ignore_ascii_case("m"));
         let half = self.word(used).map(str::to_lowercase);
         let (shift, more) = match half.as_deref() {
             Some("am") if hour <= 12 => (Some(0), 1),
@@ -311,7 +318,7 @@ impl<'a> Reader<'a> {
     /// `RTX4090`, `v2.1`, `1.2.3`, `B12`: letters before digits with nothing between, or more than one point.
     fn name(&self) -> Found {
         if let Some(number) = self.number(0) {
-            let version = number.matches('.').count() >= 2 && readings(number).is_empty();
+            let version = number.matches('.').count() >= 2 && readings(number, self.lang).is_empty();
             return version.then(|| (Value::Name(number.to_owned()), 1, false));
         }
         let word = self.word(0).filter(|w| w.is_ascii())?;
@@ -347,7 +354,7 @@ impl<'a> Reader<'a> {
             used = 1;
         }
         if let Some(number) = self.number(used) {
-            values = readings(number);
+            values = readings(number, self.lang);
             used += 1;
         } else if let Some(word) = self.word(used) {
             if word.chars().all(numerals::is_chinese_numeral) {
@@ -366,7 +373,10 @@ impl<'a> Reader<'a> {
             return None;
         }
         let ordinal = self.tight(used) && self.word(used).is_some_and(is_ordinal_ending);
-        let decade = self.tight(used) && self.word(used) == Some("s") && values == values.iter().map(|v| v.trunc()).collect::<Vec<_>>() && values.iter().all(|v| *v >= 1000.0 || v % 10.0 == 0.0) && values[0] >= 20.0;
+        // `1990s`; but `30s` are seconds.
+        let decade = self.tight(used)
+            && self.word(used) == Some("s")
+            && values.iter().all(|v| v % 10.0 == 0.0 && (1000.0..3000.0).contains(v));
         if ordinal || decade {
             return Some((Value::Number { readings: values, unit, bound: self.bound() }, used + 1, soft));
         }
@@ -382,8 +392,12 @@ impl<'a> Reader<'a> {
             let degree = usize::from(self.sign(used) == Some('°'));
             let named = match (self.token(used + dash + degree), degree) {
                 (Some(Token::Word(word)), 1) => unit_of(&format!("°{word}")),
-                (Some(Token::Word("per")), _) if self.word(used + 1) == Some("cent") => unit_of("%").inspect(|_| used += 1),
-                (Some(Token::Word("por")), _) if self.word(used + 1) == Some("ciento") => unit_of("%").inspect(|_| used += 1),
+                (Some(Token::Word("per")), _) if self.word(used + 1) == Some("cent") => {
+                    unit_of("%").inspect(|_| used += 1)
+                }
+                (Some(Token::Word("por")), _) if self.word(used + 1) == Some("ciento") => {
+                    unit_of("%").inspect(|_| used += 1)
+                }
                 (Some(Token::Word("a" | "A")), _) if !self.tight(used) => None,
                 (Some(Token::Word(word)), _) => unit_of(word),
                 (Some(Token::Sign(sign)), 0) if dash == 0 => unit_of(sign.encode_utf8(&mut [0; 4])),
@@ -416,7 +430,8 @@ impl<'a> Reader<'a> {
             .take(4)
             .collect();
         let before = before.iter().rev().map(String::as_str).collect::<Vec<_>>().join(" ");
-        let ends = |phrase: &&str| before.strip_suffix(*phrase).is_some_and(|rest| rest.is_empty() || rest.ends_with(' '));
+        let ends =
+            |phrase: &&str| before.strip_suffix(*phrase).is_some_and(|rest| rest.is_empty() || rest.ends_with(' '));
         if AT_MOST.iter().any(|phrase| ends(&phrase)) {
             return Some(Bound::AtMost);
         }
@@ -426,15 +441,64 @@ impl<'a> Reader<'a> {
 
 /// `no more than` stands before `more than`: the first list is tried first.
 const AT_MOST: [&str; 30] = [
-    "up to", "at most", "no more than", "not more than", "less than", "fewer than", "under", "below", "within", "maximum",
-    "maximum of", "max", "no later than", "before", "bis zu", "höchstens", "maximal", "weniger als", "unter",
-    "innerhalb von", "vor", "hasta", "como máximo", "menos de", "máximo de", "antes de", "no longer than", "not exceed",
-    "within the first", "nicht mehr als",
+    "up to",
+    "at most",
+    "no more than",
+    "not more than",
+    "less than",
+    "fewer than",
+    "under",
+    "below",
+    "within",
+    "maximum",
+    "maximum of",
+    "max",
+    "no later than",
+    "before",
+    "bis zu",
+    "höchstens",
+    "maximal",
+    "weniger als",
+    "unter",
+    "innerhalb von",
+    "vor",
+    "hasta",
+    "como máximo",
+    "menos de",
+    "máximo de",
+    "antes de",
+    "no longer than",
+    "not exceed",
+    "within the first",
+    "nicht mehr als",
 ];
 const AT_LEAST: [&str; 26] = [
-    "at least", "no less than", "not less than", "no fewer than", "more than", "over", "above", "minimum", "minimum of",
-    "min", "exceeding", "after", "older than", "longer than", "mindestens", "mehr als", "über", "nach", "al menos",
-    "más de", "mínimo de", "como mínimo", "después de", "exceeds", "exceed", "no earlier than",
+    "at least",
+    "no less than",
+    "not less than",
+    "no fewer than",
+    "more than",
+    "over",
+    "above",
+    "minimum",
+    "minimum of",
+    "min",
+    "exceeding",
+    "after",
+    "older than",
+    "longer than",
+    "mindestens",
+    "mehr als",
+    "über",
+    "nach",
+    "al menos",
+    "más de",
+    "mínimo de",
+    "como mínimo",
+    "después de",
+    "exceeds",
+    "exceed",
+    "no earlier than",
 ];
 
 fn is_ordinal_ending(word: &str) -> bool {
@@ -452,9 +516,16 @@ fn parts(number: &str, separator: char) -> Option<[u16; 3]> {
     (parts.next().is_none() && number.len() >= 6).then_some(three)
 }
 
-/// What a written number may mean: `1.234` is 1.234 or 1234. Empty if it is no number (`1.2.3`).
-fn readings(number: &str) -> Vec<f64> {
-    let digits: String = number.chars().filter_map(|c| if c.is_numeric() { c.to_digit(10).and_then(|d| char::from_digit(d, 10)).or(wide(c)) } else { Some(if c.is_whitespace() || c == '’' { '\'' } else { c }) }).collect();
+/// What a written number may mean: `1.234` is 1.234 or 1234; in English a comma before three digits divides thousands.
+/// Empty if it is no number (`1.2.3`).
+fn readings(number: &str, lang: &str) -> Vec<f64> {
+    let plain = |c: char| match c {
+        c if c.is_ascii_digit() => Some(c),
+        c if c.is_numeric() => wide(c),
+        c if c.is_whitespace() || c == '’' => Some('\''),
+        c => Some(c),
+    };
+    let digits: String = number.chars().filter_map(plain).collect();
     let groups: Vec<&str> = digits.split(['.', ',', '\'']).collect();
     let separators: Vec<char> = digits.chars().filter(|c| !c.is_ascii_digit()).collect();
     let whole = groups.concat();
@@ -464,7 +535,7 @@ fn readings(number: &str) -> Vec<f64> {
     match separators.as_slice() {
         [] => read(&whole),
         [one] => {
-            if *one != '\'' {
+            if *one != '\'' && !(*one == ',' && thousands && matches!(lang, "en" | "zh" | "ja")) {
                 read(&format!("{}.{}", groups[0], groups[1]));
             }
             if thousands && groups[0] != "0" {
@@ -511,9 +582,9 @@ impl Fact {
                 };
                 a.iter().any(|x| b.iter().any(|y| equal(x * p, y * q)))
             }
-            (Value::Date(a), Value::Date(b)) => a.iter().any(|(y, m, d)| {
-                b.iter().any(|(z, n, e)| (*y == 0 || y == z) && m == n && (*d == 0 || d == e))
-            }),
+            (Value::Date(a), Value::Date(b)) => {
+                a.iter().any(|(y, m, d)| b.iter().any(|(z, n, e)| (*y == 0 || y == z) && m == n && (*d == 0 || d == e)))
+            }
             (Value::Number { readings, unit: None, .. }, Value::Date(dates)) => dates
                 .iter()
                 .any(|(y, _, d)| readings.iter().any(|r| equal(*r, f64::from(*y)) || equal(*r, f64::from(*d)))),
@@ -569,6 +640,14 @@ impl Fact {
             (Value::Weekdays(_), Value::Weekdays(_)) => true,
             _ => false,
         }
+    }
+
+    pub fn is_number(&self) -> bool {
+        matches!(self.value, Value::Number { .. })
+    }
+
+    pub fn is_bare_number(&self) -> bool {
+        matches!(self.value, Value::Number { unit: None, .. })
     }
 
     pub fn bound(&self) -> Option<Bound> {
@@ -644,7 +723,9 @@ mod tests {
 
     #[test]
     fn common_words_are_no_facts() {
-        for (lang, text) in [("en", "no one may march in the second row"), ("en", "a plan"), ("zh", "统一"), ("es", "no hay")] {
+        for (lang, text) in
+            [("en", "no one may march in the second row"), ("en", "a plan"), ("zh", "统一"), ("es", "no hay")]
+        {
             assert!(facts(text, lang).iter().all(|fact| fact.soft), "{text} {:?}", facts(text, lang));
         }
     }

@@ -78,7 +78,12 @@ impl<'p> Checker<'p> {
     pub fn judge(&self, sentence: &str, kind: Kind, cited: &[usize]) -> Verdict {
         let cited: Vec<&Evidence> = cited.iter().filter_map(|at| self.evidence.get(*at)).collect();
         let Some(first) = cited.first() else {
-            return Verdict { state: Support::Unsupported, score: 0.0, reason: Some("it cites no passage".into()), mismatch: false };
+            return Verdict {
+                state: Support::Unsupported,
+                score: 0.0,
+                reason: Some("it cites no passage".into()),
+                mismatch: false,
+            };
         };
         if kind == Kind::Code {
             return code(sentence, &cited);
@@ -179,7 +184,8 @@ fn code(block: &str, cited: &[&Evidence]) -> Verdict {
     let score = if lines.is_empty() { 0.0 } else { found as f32 / lines.len() as f32 };
     let whole = found == lines.len() && found > 0;
     let state = if whole { Support::Supported } else { Support::Unsupported };
-    let reason = (!whole).then(|| format!("{} of its {} lines are not in the passage", lines.len() - found, lines.len()));
+    let reason =
+        (!whole).then(|| format!("{} of its {} lines are not in the passage", lines.len() - found, lines.len()));
     Verdict { state, score, reason, mismatch: !whole }
 }
 

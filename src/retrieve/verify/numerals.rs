@@ -107,17 +107,61 @@ fn listed(table: Table, word: &str) -> Option<u32> {
 }
 
 const ENGLISH: Table = &[
-    ("zero", 0), ("one", 1), ("two", 2), ("three", 3), ("four", 4), ("five", 5), ("six", 6), ("seven", 7), ("eight", 8),
-    ("nine", 9), ("ten", 10), ("eleven", 11), ("twelve", 12), ("dozen", 12), ("thirteen", 13), ("fourteen", 14),
-    ("fifteen", 15), ("sixteen", 16), ("seventeen", 17), ("eighteen", 18), ("nineteen", 19), ("twenty", 20),
-    ("thirty", 30), ("forty", 40), ("fifty", 50), ("sixty", 60), ("seventy", 70), ("eighty", 80), ("ninety", 90),
-    ("hundred", 100), ("thousand", 1000), ("million", 1_000_000), ("billion", 1_000_000_000),
+    ("zero", 0),
+    ("one", 1),
+    ("two", 2),
+    ("three", 3),
+    ("four", 4),
+    ("five", 5),
+    ("six", 6),
+    ("seven", 7),
+    ("eight", 8),
+    ("nine", 9),
+    ("ten", 10),
+    ("eleven", 11),
+    ("twelve", 12),
+    ("dozen", 12),
+    ("thirteen", 13),
+    ("fourteen", 14),
+    ("fifteen", 15),
+    ("sixteen", 16),
+    ("seventeen", 17),
+    ("eighteen", 18),
+    ("nineteen", 19),
+    ("twenty", 20),
+    ("thirty", 30),
+    ("forty", 40),
+    ("fifty", 50),
+    ("sixty", 60),
+    ("seventy", 70),
+    ("eighty", 80),
+    ("ninety", 90),
+    ("hundred", 100),
+    ("thousand", 1000),
+    ("million", 1_000_000),
+    ("billion", 1_000_000_000),
 ];
 
 const ENGLISH_ORDINALS: Table = &[
-    ("third", 3), ("fourth", 4), ("fifth", 5), ("sixth", 6), ("seventh", 7), ("eighth", 8), ("ninth", 9), ("tenth", 10),
-    ("eleventh", 11), ("twelfth", 12), ("thirteenth", 13), ("fourteenth", 14), ("fifteenth", 15), ("sixteenth", 16),
-    ("seventeenth", 17), ("eighteenth", 18), ("nineteenth", 19), ("twentieth", 20), ("thirtieth", 30),
+    ("third", 3),
+    ("fourth", 4),
+    ("fifth", 5),
+    ("sixth", 6),
+    ("seventh", 7),
+    ("eighth", 8),
+    ("ninth", 9),
+    ("tenth", 10),
+    ("eleventh", 11),
+    ("twelfth", 12),
+    ("thirteenth", 13),
+    ("fourteenth", 14),
+    ("fifteenth", 15),
+    ("sixteenth", 16),
+    ("seventeenth", 17),
+    ("eighteenth", 18),
+    ("nineteenth", 19),
+    ("twentieth", 20),
+    ("thirtieth", 30),
 ];
 
 /// `first` and `second` order a text more often than they count, so they are read only after a ten: see `spelled`.
@@ -126,18 +170,68 @@ fn english_ordinal(word: &str) -> Option<u32> {
 }
 
 const FRENCH: Table = &[
-    ("deux", 2), ("trois", 3), ("quatre", 4), ("cinq", 5), ("six", 6), ("sept", 7), ("huit", 8), ("neuf", 9), ("dix", 10),
-    ("onze", 11), ("douze", 12), ("treize", 13), ("quatorze", 14), ("quinze", 15), ("seize", 16), ("vingt", 20),
-    ("trente", 30), ("quarante", 40), ("cinquante", 50), ("soixante", 60), ("cent", 100), ("mille", 1000),
+    ("deux", 2),
+    ("trois", 3),
+    ("quatre", 4),
+    ("cinq", 5),
+    ("six", 6),
+    ("sept", 7),
+    ("huit", 8),
+    ("neuf", 9),
+    ("dix", 10),
+    ("onze", 11),
+    ("douze", 12),
+    ("treize", 13),
+    ("quatorze", 14),
+    ("quinze", 15),
+    ("seize", 16),
+    ("vingt", 20),
+    ("trente", 30),
+    ("quarante", 40),
+    ("cinquante", 50),
+    ("soixante", 60),
+    ("cent", 100),
+    ("mille", 1000),
 ];
 
 const SPANISH: Table = &[
-    ("dos", 2), ("tres", 3), ("cuatro", 4), ("cinco", 5), ("seis", 6), ("siete", 7), ("ocho", 8), ("nueve", 9),
-    ("diez", 10), ("once", 11), ("doce", 12), ("trece", 13), ("catorce", 14), ("quince", 15), ("dieciséis", 16),
-    ("diecisiete", 17), ("dieciocho", 18), ("diecinueve", 19), ("veinte", 20), ("treinta", 30), ("cuarenta", 40),
-    ("cincuenta", 50), ("sesenta", 60), ("setenta", 70), ("ochenta", 80), ("noventa", 90), ("cien", 100),
-    ("ciento", 100), ("doscientos", 200), ("trescientos", 300), ("cuatrocientos", 400), ("quinientos", 500),
-    ("seiscientos", 600), ("setecientos", 700), ("ochocientos", 800), ("novecientos", 900), ("mil", 1000),
+    ("dos", 2),
+    ("tres", 3),
+    ("cuatro", 4),
+    ("cinco", 5),
+    ("seis", 6),
+    ("siete", 7),
+    ("ocho", 8),
+    ("nueve", 9),
+    ("diez", 10),
+    ("once", 11),
+    ("doce", 12),
+    ("trece", 13),
+    ("catorce", 14),
+    ("quince", 15),
+    ("dieciséis", 16),
+    ("diecisiete", 17),
+    ("dieciocho", 18),
+    ("diecinueve", 19),
+    ("veinte", 20),
+    ("treinta", 30),
+    ("cuarenta", 40),
+    ("cincuenta", 50),
+    ("sesenta", 60),
+    ("setenta", 70),
+    ("ochenta", 80),
+    ("noventa", 90),
+    ("cien", 100),
+    ("ciento", 100),
+    ("doscientos", 200),
+    ("trescientos", 300),
+    ("cuatrocientos", 400),
+    ("quinientos", 500),
+    ("seiscientos", 600),
+    ("setecientos", 700),
+    ("ochocientos", 800),
+    ("novecientos", 900),
+    ("mil", 1000),
 ];
 
 fn spanish(word: &str) -> Option<u32> {
@@ -155,10 +249,33 @@ fn spanish(word: &str) -> Option<u32> {
 }
 
 const GERMAN: Table = &[
-    ("null", 0), ("zwei", 2), ("drei", 3), ("vier", 4), ("fünf", 5), ("sechs", 6), ("sieben", 7), ("acht", 8),
-    ("neun", 9), ("zehn", 10), ("elf", 11), ("zwölf", 12), ("dreizehn", 13), ("vierzehn", 14), ("fünfzehn", 15),
-    ("sechzehn", 16), ("siebzehn", 17), ("achtzehn", 18), ("neunzehn", 19), ("zwanzig", 20), ("dreißig", 30),
-    ("vierzig", 40), ("fünfzig", 50), ("sechzig", 60), ("siebzig", 70), ("achtzig", 80), ("neunzig", 90),
+    ("null", 0),
+    ("zwei", 2),
+    ("drei", 3),
+    ("vier", 4),
+    ("fünf", 5),
+    ("sechs", 6),
+    ("sieben", 7),
+    ("acht", 8),
+    ("neun", 9),
+    ("zehn", 10),
+    ("elf", 11),
+    ("zwölf", 12),
+    ("dreizehn", 13),
+    ("vierzehn", 14),
+    ("fünfzehn", 15),
+    ("sechzehn", 16),
+    ("siebzehn", 17),
+    ("achtzehn", 18),
+    ("neunzehn", 19),
+    ("zwanzig", 20),
+    ("dreißig", 30),
+    ("vierzig", 40),
+    ("fünfzig", 50),
+    ("sechzig", 60),
+    ("siebzig", 70),
+    ("achtzig", 80),
+    ("neunzig", 90),
 ];
 
 /// German writes a number as one word, the unit before the ten: `zweihundertfünfundzwanzig`.
@@ -174,7 +291,16 @@ fn german(word: &str) -> Option<u32> {
         let (count, rest) = word.split_once(mark)?;
         let count = if count.is_empty() || count == "ein" { 1 } else { below(count)? };
         let rest = rest.strip_prefix("und").unwrap_or(rest);
-        Some(count * value + if rest.is_empty() { 0 } else if rest == "eins" { 1 } else { below(rest)? })
+        Some(
+            count * value
+                + if rest.is_empty() {
+                    0
+                } else if rest == "eins" {
+                    1
+                } else {
+                    below(rest)?
+                },
+        )
     }
     fn below_thousand(word: &str) -> Option<u32> {
         part(word, "hundert", 100, below_hundred).or_else(|| below_hundred(word))
@@ -252,16 +378,23 @@ mod tests {
             let got = spelled(&split, lang).unwrap_or_else(|| panic!("{text}"));
             assert_eq!((got.value, got.words), (value, words), "{text}");
         }
-        for (lang, text) in [("en", "and"), ("en", "onerous"), ("de", "hund"), ("de", "stunde"), ("es", "y"), ("en", "")] {
+        for (lang, text) in
+            [("en", "and"), ("en", "onerous"), ("de", "hund"), ("de", "stunde"), ("es", "y"), ("en", "")]
+        {
             assert_eq!(spelled(&text.split(' ').collect::<Vec<_>>(), lang), None, "{text}");
         }
     }
 
     #[test]
     fn chinese_numerals() {
-        for (text, value) in
-            [("二十五", 25.0), ("十", 10.0), ("一百二十", 120.0), ("三万五千", 35000.0), ("二〇二四", 2024.0), ("两", 2.0)]
-        {
+        for (text, value) in [
+            ("二十五", 25.0),
+            ("十", 10.0),
+            ("一百二十", 120.0),
+            ("三万五千", 35000.0),
+            ("二〇二四", 2024.0),
+            ("两", 2.0),
+        ] {
             assert_eq!(chinese(text), Some(value), "{text}");
         }
         assert_eq!(chinese("猫"), None);

@@ -50,7 +50,9 @@ pub(super) fn polarity(text: &str, words: &[Word], lang: &str) -> Polarity {
         let next = words.get(at + 1).map_or("", |next| next.norm.as_str());
         let after = words.get(at + 2).map_or("", |next| next.norm.as_str());
         // `not only`, `no later than`, and the word `No,` before a sentence are no negations of it.
-        let comparing = matches!(next, "more" | "less" | "later" | "fewer" | "earlier" | "sooner" | "older" | "mehr" | "más") && matches!(after, "than" | "als" | "de" | "que");
+        let comparing =
+            matches!(next, "more" | "less" | "later" | "fewer" | "earlier" | "sooner" | "older" | "mehr" | "más")
+                && matches!(after, "than" | "als" | "de" | "que");
         let only = matches!(next, "only" | "just" | "nur" | "solo" | "sólo" | "seulement" | "least");
         let alone = text[word.range.end..].trim_start().starts_with([',', '.', '!', ':']) && at == 0;
         let abbreviated = word.norm == "no" && next.bytes().all(|b| b.is_ascii_digit()) && !next.is_empty();
@@ -78,19 +80,73 @@ fn negates_cjk(words: &[Word], at: usize) -> bool {
 
 /// Stems of English words, and some of other languages, that exclude one another.
 const OPPOSITES: &[(&str, &str)] = &[
-    ("open", "close"), ("allow", "forbid"), ("allow", "prohibit"), ("permit", "prohibit"), ("includ", "exclud"),
-    ("increas", "decreas"), ("increas", "reduc"), ("rise", "fall"), ("enabl", "disabl"), ("maximum", "minimum"),
-    ("requir", "option"), ("mandatori", "option"), ("succeed", "fail"), ("success", "failur"), ("start", "stop"),
-    ("start", "end"), ("begin", "end"), ("first", "last"), ("higher", "lower"), ("high", "low"), ("highest", "lowest"),
-    ("import", "export"), ("accept", "reject"), ("internal", "extern"), ("public", "privat"), ("true", "fals"),
-    ("left", "right"), ("north", "south"), ("east", "west"), ("earli", "late"), ("earlier", "later"), ("oldest", "newest"),
-    ("morn", "even"), ("upload", "download"), ("instal", "uninstal"), ("lock", "unlock"), ("buy", "sell"),
-    ("win", "lose"), ("gain", "loss"), ("profit", "loss"), ("hot", "cold"), ("inbound", "outbound"), ("add", "remov"),
-    ("free", "paid"), ("faster", "slower"), ("larger", "smaller"), ("daili", "weekli"), ("daili", "month"),
-    ("weekli", "month"), ("month", "year"), ("month", "annual"), ("hour", "daili"), ("weekday", "weekend"),
-    ("before", "after"), ("above", "below"), ("most", "least"), ("up", "down"), ("on", "off"), ("more", "less"),
-    ("more", "fewer"), ("geöffnet", "geschloss"), ("erlaubt", "verbot"), ("maximal", "mindest"), ("abiert", "cerr"),
-    ("permit", "prohib"), ("vor", "nach"), ("antes", "despues"),
+    ("open", "close"),
+    ("allow", "forbid"),
+    ("allow", "prohibit"),
+    ("permit", "prohibit"),
+    ("includ", "exclud"),
+    ("increas", "decreas"),
+    ("increas", "reduc"),
+    ("rise", "fall"),
+    ("enabl", "disabl"),
+    ("maximum", "minimum"),
+    ("requir", "option"),
+    ("mandatori", "option"),
+    ("succeed", "fail"),
+    ("success", "failur"),
+    ("start", "stop"),
+    ("start", "end"),
+    ("begin", "end"),
+    ("first", "last"),
+    ("higher", "lower"),
+    ("high", "low"),
+    ("highest", "lowest"),
+    ("import", "export"),
+    ("accept", "reject"),
+    ("internal", "extern"),
+    ("public", "privat"),
+    ("true", "fals"),
+    ("left", "right"),
+    ("north", "south"),
+    ("east", "west"),
+    ("earli", "late"),
+    ("earlier", "later"),
+    ("oldest", "newest"),
+    ("morn", "even"),
+    ("upload", "download"),
+    ("instal", "uninstal"),
+    ("lock", "unlock"),
+    ("buy", "sell"),
+    ("win", "lose"),
+    ("gain", "loss"),
+    ("profit", "loss"),
+    ("hot", "cold"),
+    ("inbound", "outbound"),
+    ("add", "remov"),
+    ("free", "paid"),
+    ("faster", "slower"),
+    ("larger", "smaller"),
+    ("daili", "weekli"),
+    ("daili", "month"),
+    ("weekli", "month"),
+    ("month", "year"),
+    ("month", "annual"),
+    ("hour", "daili"),
+    ("weekday", "weekend"),
+    ("before", "after"),
+    ("above", "below"),
+    ("most", "least"),
+    ("up", "down"),
+    ("on", "off"),
+    ("more", "less"),
+    ("more", "fewer"),
+    ("geöffnet", "geschloss"),
+    ("erlaubt", "verbot"),
+    ("maximal", "mindest"),
+    ("abiert", "cerr"),
+    ("permit", "prohib"),
+    ("vor", "nach"),
+    ("antes", "despues"),
 ];
 
 /// One word for the other turns the sense round.
@@ -100,7 +156,25 @@ pub(super) fn are_opposites(a: &str, b: &str) -> bool {
 
 /// Opposites among the function words count only where a number or the same word follows; the caller sees to that.
 pub(super) fn is_opposable_stop(norm: &str) -> bool {
-    matches!(norm, "before" | "after" | "above" | "below" | "most" | "least" | "up" | "down" | "on" | "off" | "more" | "less" | "fewer" | "vor" | "nach" | "antes")
+    matches!(
+        norm,
+        "before"
+            | "after"
+            | "above"
+            | "below"
+            | "most"
+            | "least"
+            | "up"
+            | "down"
+            | "on"
+            | "off"
+            | "more"
+            | "less"
+            | "fewer"
+            | "vor"
+            | "nach"
+            | "antes"
+    )
 }
 
 /// `unavailable` for `available`.
@@ -110,7 +184,8 @@ pub(super) fn denies(long: &str, short: &str) -> bool {
         invisible indirect informal disadvantage illegal imprecise impractical irreversible irrevocable";
     let rest = long.strip_suffix(short).unwrap_or("");
     short.chars().count() >= 4
-        && (matches!(rest, "un" | "non" | "non-") || (!rest.is_empty() && OTHERS.split_whitespace().any(|known| known == long)))
+        && (matches!(rest, "un" | "non" | "non-")
+            || (!rest.is_empty() && OTHERS.split_whitespace().any(|known| known == long)))
 }
 
 /// Words that claim a thing for every case, and words that claim it for some only.
@@ -133,13 +208,61 @@ pub(super) fn widened(claim: &[Word], said: &[Word]) -> Option<(String, String)>
 /// `text` denies by itself that the passages hold an answer: "The passages do not mention the price".
 pub(in crate::retrieve) fn is_abstention(text: &str) -> bool {
     let text = normal(text);
-    let about = ["passage", "document", "context", "the text", "sources", "information", "dokument", "abschnitt", "documento", "contexto", "texto", "文档", "文中", "资料"];
+    let about = [
+        "passage",
+        "document",
+        "context",
+        "the text",
+        "sources",
+        "information",
+        "dokument",
+        "abschnitt",
+        "documento",
+        "contexto",
+        "texto",
+        "文档",
+        "文中",
+        "资料",
+    ];
     let denial = [
-        "not mention", "n't mention", "not contain", "n't contain", "not provide", "n't provide", "not say", "n't say",
-        "not specif", "n't specif", "not state", "n't state", "not include", "n't include", "not answer", "n't answer",
-        "no information", "not enough information", "no mention", "not mentioned", "not found in", "cannot answer", "can't answer", "cannot find", "could not find",
-        "nicht erwähnt", "nicht enthalten", "keine information", "keine angabe", "nicht beantwort", "no menciona",
-        "no contiene", "no hay información", "no proporciona", "没有提到", "未提及", "没有提供", "没有说明",
+        "not mention",
+        "n't mention",
+        "not contain",
+        "n't contain",
+        "not provide",
+        "n't provide",
+        "not say",
+        "n't say",
+        "not specif",
+        "n't specif",
+        "not state",
+        "n't state",
+        "not include",
+        "n't include",
+        "not answer",
+        "n't answer",
+        "no information",
+        "not enough information",
+        "no mention",
+        "not mentioned",
+        "not found in",
+        "cannot answer",
+        "can't answer",
+        "cannot find",
+        "could not find",
+        "nicht erwähnt",
+        "nicht enthalten",
+        "keine information",
+        "keine angabe",
+        "nicht beantwort",
+        "no menciona",
+        "no contiene",
+        "no hay información",
+        "no proporciona",
+        "没有提到",
+        "未提及",
+        "没有提供",
+        "没有说明",
     ];
     about.iter().any(|word| text.contains(word)) && denial.iter().any(|phrase| text.contains(phrase))
 }
@@ -171,15 +294,23 @@ mod tests {
             ("zh", "非常不同的未来", &[], 0),
         ] {
             let (words, negations) = negated(lang, text);
-            assert_eq!((words.as_slice(), negations), (want.iter().map(|w| w.to_string()).collect::<Vec<_>>().as_slice(), count), "{text}");
+            assert_eq!(
+                (words.as_slice(), negations),
+                (want.iter().map(|w| w.to_string()).collect::<Vec<_>>().as_slice(), count),
+                "{text}"
+            );
         }
     }
 
     #[test]
     fn prefixes_that_deny() {
         for (long, short, want) in [
-            ("unavailable", "available", true), ("import", "port", false), ("invalid", "valid", true),
-            ("install", "stall", false), ("non-refundable", "refundable", true), ("available", "available", false),
+            ("unavailable", "available", true),
+            ("import", "port", false),
+            ("invalid", "valid", true),
+            ("install", "stall", false),
+            ("non-refundable", "refundable", true),
+            ("available", "available", false),
         ] {
             assert_eq!(denies(long, short), want, "{long}");
         }

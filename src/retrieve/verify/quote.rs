@@ -7,8 +7,9 @@ use unicode_segmentation::UnicodeSegmentation;
 use super::{Checker, claim::Claim, evidence::Evidence};
 use crate::{retrieve::words::is_cjk, types::Span};
 
-/// A quotation has this many words where the passage has them; a character of Chinese or Japanese counts a half.
-const MIN_WORDS: usize = 12;
+/// A sentence of this many words is quoted whole; a shorter one with what follows on its line. A character of Chinese or
+/// Japanese counts half a word.
+const MIN_WORDS: usize = 6;
 const MAX_WORDS: usize = 25;
 
 /// The part of a passage that has most of a sentence's words and figures: its text and its span in the document.
@@ -42,7 +43,10 @@ fn marks(claim: &Claim, evidence: &Evidence) -> Vec<Range<usize>> {
     let mut marks = Vec::new();
     for clause in &evidence.clauses {
         let start = evidence.units[clause.unit].range.start;
-        let words = clause.words.iter().filter(|word| !word.stop && content.iter().any(|own| super::same_word(own, word, evidence.german)));
+        let words = clause
+            .words
+            .iter()
+            .filter(|word| !word.stop && content.iter().any(|own| super::same_word(own, word, evidence.german)));
         marks.extend(words.map(|word| start + word.range.start..start + word.range.end));
         let facts = clause.facts.iter().filter(|fact| claim.facts.iter().any(|own| own.agrees(fact)));
         // A figure weighs as two words: it is what a reader looks for.
@@ -110,7 +114,12 @@ fn densest(
 }
 
 /// The part of a unit of at most `max_words` words that has most of the marked ranges.
-pub(in crate::retrieve) fn part(text: &str, unit: Range<usize>, marks: &[Range<usize>], max_words: usize) -> Range<usize> {
+pub(in crate::retrieve) fn part(
+    text: &str,
+    unit: Range<usize>,
+    marks: &[Range<usize>],
+    max_words: usize,
+) -> Range<usize> {
     let words: Vec<Range<usize>> = text[unit.clone()]
         .unicode_word_indices()
         .map(|(at, word)| unit.start + at..unit.start + at + word.len())

@@ -64,12 +64,16 @@ fn named(word: &str) -> Option<(Measure, f64)> {
     Some(match word {
         "ns" | "nanosecond" | "nanoseconds" => (M::Seconds, 1e-9),
         "µs" | "μs" | "us" | "microsecond" | "microseconds" => (M::Seconds, 1e-6),
-        "ms" | "msec" | "millisecond" | "milliseconds" | "millisekunden" | "milisegundos" | "毫秒" => (M::Seconds, 1e-3),
+        "ms" | "msec" | "millisecond" | "milliseconds" | "millisekunden" | "milisegundos" | "毫秒" => {
+            (M::Seconds, 1e-3)
+        }
         "s" | "sec" | "secs" | "second" | "seconds" | "sekunde" | "sekunden" | "sek" | "segundo" | "segundos"
         | "seconde" | "secondes" | "秒" | "秒钟" => (M::Seconds, 1.0),
-        "min" | "mins" | "minute" | "minutes" | "minuten" | "minuto" | "minutos" | "分钟" | "分鐘" => (M::Seconds, MINUTE),
-        "h" | "hr" | "hrs" | "hour" | "hours" | "stunde" | "stunden" | "std" | "hora" | "horas" | "heure" | "heures"
-        | "小时" | "小時" | "时间" => (M::Seconds, HOUR),
+        "min" | "mins" | "minute" | "minutes" | "minuten" | "minuto" | "minutos" | "分钟" | "分鐘" => {
+            (M::Seconds, MINUTE)
+        }
+        "h" | "hr" | "hrs" | "hour" | "hours" | "stunde" | "stunden" | "std" | "hora" | "horas" | "heure"
+        | "heures" | "小时" | "小時" | "时间" => (M::Seconds, HOUR),
         "d" | "day" | "days" | "tag" | "tage" | "tagen" | "día" | "días" | "dia" | "dias" | "jour" | "jours" | "天"
         | "日" => (M::Seconds, DAY),
         "week" | "weeks" | "wk" | "wks" | "woche" | "wochen" | "semana" | "semanas" | "semaine" | "semaines" | "周"
