@@ -1,7 +1,17 @@
 //! What can go wrong with an index on disk.
 
-use std::{io, path::PathBuf};
+use std::{
+    io,
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::{Path, PathBuf},
+};
 
+use tantivy::{
+    TantivyError,
+    directory::error::{OpenDirectoryError, OpenReadError, OpenWriteError},
+};
+
+use super::layout;
 use crate::types::Kind;
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -10,6 +20,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub enum Error {
     #[error("no index at `{path}`")]
     NotFound { path: PathBuf },
+    #[error("`{path}` is not an index, and it holds other files (`{entry}`)")]
+    NotAnIndex { path: PathBuf, entry: String },
     #[error("index at `{path}` is being written by {holder}")]
     Locked { path: PathBuf, holder: String },
     #[error("`{path}` is damaged: {what}")]
@@ -20,24 +32,101 @@ pub enum Error {
     Space { path: PathBuf, found: String, expected: String },
     #[error("cannot {act} `{path}`: {source}")]
     Io { act: &'static str, path: PathBuf, source: io::Error },
-    #[error("the text engine failed: {source}")]
-    Text { path: PathBuf, source: tantivy::TantivyError },
+    #[error("the text engine failed at `{path}`: {source}")]
+    Text { path: PathBuf, source: TantivyError },
     #[error("writing stopped after an earlier failure; nothing was lost: the index is at generation {generation}")]
     Poisoned { path: PathBuf, generation: u64 },
     #[error("cannot read the query: {what}")]
     Query { what: String },
+    #[error("source `{path}` cannot be stored: {what}")]
+    Source { path: String, what: String },
 }
 
 impl Error {
     pub fn kind(&self) -> Kind {
         match self {
             Self::NotFound { .. } => Kind::NotFound,
+            Self::NotAnIndex { .. } | Self::Query { .. } => Kind::Usage,
             Self::Locked { .. } => Kind::Locked,
             Self::Corrupt { .. } => Kind::Corrupt,
             Self::Format { .. } | Self::Space { .. } => Kind::Incompatible,
-            Self::Io { .. } | Self::Poisoned { .. } => Kind::Io,
-            Self::Text { .. } => Kind::Io,
-            Self::Query { .. } => Kind::Usage,
+            Self::Io { .. } | Self::Poisoned { .. } | Self::Text { .. } => Kind::Io,
+            Self::Source { .. } => Kind::Bug,
         }
+    }
+
+    /// A file that was named is gone: a reader may have met a commit and should start over.
+    pub(super) fn is_missing_file(&self) -> bool {
+        match self {
+            Self::Io { source, .. } => source.kind() == io::ErrorKind::NotFound,
+            Self::Text { source: TantivyError::OpenReadError(OpenReadError::FileDoesNotExist(_)), .. } => true,
+            _ => false,
+        }
+    }
+
+    /// What tantivy says, in our words. `index`: the index folder.
+    pub(super) fn from_tantivy(index: &Path, error: TantivyError) -> Self {
+        let text = layout::text_dir(index);
+        let io = |act, name: &Path, source: &io::Error| {
+            let source = io::Error::new(source.kind(), source.to_string());
+            Self::Io { act, path: text.join(name), source }
+        };
+        match &error {
+            TantivyError::OpenReadError(OpenReadError::IoError { io_error, filepath }) => {
+                // Tantivy reports a footer that is no footer as an I/O error.
+                if matches!(io_error.kind(), io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof) {
+                    return Self::Corrupt { path: text.join(filepath), what: io_error.to_string() };
+                }
+                io("read", filepath, io_error)
+            }
+            TantivyError::OpenWriteError(OpenWriteError::IoError { io_error, filepath }) => {
+                io("write", filepath, io_error)
+            }
+            TantivyError::OpenDirectoryError(OpenDirectoryError::IoError { io_error, .. }) => {
+                io("open", Path::new(""), io_error)
+            }
+            TantivyError::OpenDirectoryError(
+                OpenDirectoryError::DoesNotExist(_) | OpenDirectoryError::NotADirectory(_),
+            ) => Self::Corrupt { path: text, what: "the folder is missing".to_owned() },
+            TantivyError::IoError(source) => match source.kind() {
+                io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {
+                    Self::Corrupt { path: text, what: source.to_string() }
+                }
+                _ => io("use", Path::new(""), source),
+            },
+            TantivyError::DataCorruption(_)
+            | TantivyError::IncompatibleIndex(_)
+            | TantivyError::DeserializeError(_)
+            | TantivyError::FieldNotFound(_)
+            | TantivyError::SchemaError(_) => Self::Corrupt { path: text, what: error.to_string() },
+            _ => Self::Text { path: text, source: error },
+        }
+    }
+}
+
+/// Runs something over tantivy's data and words its error. Tantivy may panic on damaged files, whose checksums are not
+/// read when an index is opened: that is damage, too.
+pub(super) fn guard<T>(index: &Path, call: impl FnOnce() -> Result<T, TantivyError>) -> Result<T> {
+    // What the closure borrows is read-only data and caches whose locks tantivy checks itself.
+    match catch_unwind(AssertUnwindSafe(call)) {
+        Ok(result) => result.map_err(|error| Error::from_tantivy(index, error)),
+        Err(panic) => {
+            let message = panic.downcast_ref::<String>().map(String::as_str);
+            let message = message.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic");
+            let what = format!("the text engine met data that cannot be: {message}");
+            Err(Error::Corrupt { path: layout::text_dir(index), what })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_over_damaged_data_is_an_error() {
+        let error = guard::<()>(Path::new("i"), || panic!("index out of bounds")).unwrap_err();
+        assert_eq!(error.kind(), Kind::Corrupt);
+        assert!(error.to_string().contains("index out of bounds"), "{error}");
     }
 }

@@ -4,17 +4,37 @@
 //! Useful for: reading one whole generation, and changing an index by whole sources. Not for: knowing models, files
 //! outside the index, or the screen.
 
+mod catalog;
+mod commit;
+mod compact;
+mod create;
 mod error;
 mod filter;
+pub mod fs;
+mod layout;
+mod lexical;
+mod lock;
+mod manifest;
+mod mmap;
+mod moment;
 mod record;
+mod select;
 mod snapshot;
 pub mod vector;
+mod verify;
 mod writer;
 
 pub use error::{Error, Result};
 pub use filter::{Allowed, Compare, Fact, Filter};
+pub use lexical::LexicalQuery;
 pub use record::{ChunkRecord, NewChunk, Problem, SourceRecord, Status};
-pub use snapshot::{CollectionStats, LexicalQuery, QuerySyntax, Snapshot, Stats};
+pub use snapshot::{CollectionStats, QuerySyntax, Snapshot, Stats};
+pub use verify::{Fault, Verified};
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+
 pub use writer::{Committed, Pending, Writer, WriterOptions};
 
 use std::path::{Path, PathBuf};
@@ -39,34 +59,37 @@ pub struct Settings {
 impl Index {
     /// Makes a new index folder (mode 0700) with an empty first generation, or opens the one that is there if it has the
     /// same settings. A creation that was cut off half-way is finished.
+    ///
+    /// Errors: `Space` where the index has other settings, `NotAnIndex` where the folder holds other things, `Locked`,
+    /// `Format`, `Corrupt`, `Io`.
     pub fn create(dir: &Path, settings: &Settings) -> Result<Self> {
-        let _ = (dir, settings);
-        todo!()
+        create::create(dir, settings)
     }
 
-    /// Opens an index folder. Errors: `NotFound`, `Incompatible`, `Corrupt`, `Io`.
+    /// Opens an index folder. Errors: `NotFound` (also where a creation was cut off), `NotAnIndex`, `Format`, `Corrupt`,
+    /// `Io`.
     pub fn open(dir: &Path) -> Result<Self> {
-        let _ = dir;
-        todo!()
+        create::open(dir)
     }
 
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// What the last committed generation holds. Takes no lock; works on a read-only folder.
+    /// What the last committed generation holds. Takes no lock; works on a read-only folder. Reads no row and no posting:
+    /// milliseconds whatever the size.
     pub fn snapshot(&self) -> Result<Snapshot> {
-        todo!()
+        snapshot::open(&self.dir)
     }
 
-    /// Takes the writer lock and removes what earlier writers left. Errors: `Locked`, `ReadOnly`, …
+    /// Takes the writer lock and removes what earlier writers left. Errors: `Locked`, `Io` (a read-only folder), `Corrupt`.
     pub fn writer(&self, options: &WriterOptions) -> Result<Writer> {
-        let _ = options;
-        todo!()
+        writer::open(&self.dir, options)
     }
 
-    /// Checks every checksum and every invariant; lists each fault found, never stopping at the first. Empty: sound.
-    pub fn verify(&self) -> Result<Vec<String>> {
-        todo!()
+    /// Checks every checksum and every invariant; lists each fault found, never stopping at the first. Errors only where
+    /// the index cannot be read at all.
+    pub fn verify(&self) -> Result<Verified> {
+        verify::verify(&self.dir)
     }
 }

@@ -1,9 +1,29 @@
 //! The one writer: changes by whole sources, and the commit.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
-use super::{NewChunk, Result, Snapshot, SourceRecord};
+use tantivy::{
+    IndexWriter, Term,
+    indexer::{IndexWriterOptions, NoMergePolicy},
+};
+
+use super::{
+    Error, NewChunk, Result, Snapshot, SourceRecord, commit, compact, create,
+    error::guard,
+    fs::Disk,
+    layout,
+    lexical::{DurableDirectory, document, schema::FIELDS},
+    lock::Lock,
+    snapshot,
+};
 use crate::types::SourceId;
+
+/// Memory of tantivy's one indexing thread; more text than fits becomes several segments of one commit.
+const TEXT_MEMORY: usize = 64 << 20;
 
 #[derive(Debug, Clone)]
 pub struct WriterOptions {
@@ -14,7 +34,18 @@ pub struct WriterOptions {
 }
 
 /// Holds the writer lock until it is dropped.
-pub struct Writer {}
+pub struct Writer {
+    dir: PathBuf,
+    disk: Disk,
+    snapshot: Snapshot,
+    /// Made when the first change comes, so that a run without changes starts no threads.
+    text: Option<IndexWriter>,
+    batch: Batch,
+    roots: Option<BTreeMap<String, String>>,
+    poisoned: bool,
+    // Last, so that it is freed after tantivy's threads have ended.
+    _lock: Lock,
+}
 
 /// What waits for the next commit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -30,42 +61,310 @@ pub struct Committed {
     pub bytes_written: u64,
 }
 
+/// Changes since the last commit, by source.
+#[derive(Default)]
+pub(super) struct Batch {
+    pub(super) changes: BTreeMap<u64, Change>,
+    /// Which source of the batch has a chunk id.
+    owners: HashMap<u64, u64>,
+}
+
+/// What happens to one source.
+#[derive(Default)]
+pub(super) struct Change {
+    /// `None`: it is removed.
+    pub(super) record: Option<SourceRecord>,
+    /// It is in the last generation.
+    pub(super) was_there: bool,
+    /// Committed chunks that go: id and language. Empty where only the record is replaced.
+    pub(super) old: Vec<(u64, String)>,
+    /// Those of them whose row goes too.
+    pub(super) dead: Vec<u64>,
+    /// Chunks that come.
+    pub(super) ids: Vec<u64>,
+    pub(super) languages: BTreeMap<String, u64>,
+    /// Rows of those that have none yet.
+    pub(super) rows: Vec<Row>,
+    /// The chunks are replaced, not the record alone.
+    replaces: bool,
+    bytes: u64,
+}
+
+pub(super) struct Row {
+    pub(super) id: u64,
+    pub(super) hash: [u8; 16],
+    pub(super) vector: Vec<f32>,
+}
+
+/// See [`Index::writer`](super::Index::writer).
+pub(super) fn open(dir: &Path, options: &WriterOptions) -> Result<Writer> {
+    let disk = Disk::default();
+    let lock = Lock::take(&disk, dir, options.wait, &options.command)?;
+    create::open(dir)?;
+    let snapshot = snapshot::open(dir)?;
+    let failed = |act, path: &Path| {
+        let path = path.to_path_buf();
+        move |source| Error::Io { act, path, source }
+    };
+    for orphan in compact::orphans(dir, &snapshot).map_err(failed("list", dir))? {
+        disk.remove_file(&orphan).map_err(failed("remove", &orphan))?;
+    }
+    let tmp = dir.join(layout::TMP_DIR);
+    disk.create_dir(&tmp).map_err(failed("create", &tmp))?;
+    disk.empty_dir(&tmp).map_err(failed("empty", &tmp))?;
+    Ok(Writer {
+        dir: dir.to_path_buf(),
+        disk,
+        snapshot,
+        text: None,
+        batch: Batch::default(),
+        roots: None,
+        poisoned: false,
+        _lock: lock,
+    })
+}
+
 impl Writer {
     /// The state at the last commit.
     pub fn snapshot(&self) -> &Snapshot {
-        todo!()
+        &self.snapshot
     }
 
-    /// Puts a source with all its chunks in place of whatever the index holds of it.
+    /// Puts a source with all its chunks in place of whatever the index holds of it. A chunk without a vector takes the
+    /// one that the index holds under its hash.
+    ///
+    /// Errors: `Source` where the parts do not belong together; the writer goes on. Any other stops it.
     pub fn put(&mut self, source: &SourceRecord, chunks: &[NewChunk]) -> Result<()> {
-        let _ = (source, chunks);
-        todo!()
+        self.check_poison()?;
+        self.check(source, chunks)?;
+        let mut change = self.replacing(source.id)?;
+        self.place(&mut change, source, chunks)?;
+        change.record = Some(source.clone());
+        let result = self.put_text(source.id, chunks);
+        self.poison_on_error(result)?;
+        self.accept(source.id, change);
+        Ok(())
     }
 
     /// Replaces the record of a source and leaves its chunks alone.
+    ///
+    /// Errors: `Source` where the record counts other chunks than there are; the writer goes on.
     pub fn touch(&mut self, source: &SourceRecord) -> Result<()> {
-        let _ = source;
-        todo!()
+        self.check_poison()?;
+        let pending = self.batch.changes.get(&source.id.0).filter(|change| change.replaces);
+        let chunks = match pending {
+            Some(change) => change.ids.len() as u64,
+            None => self.snapshot.chunk_ids_of(source.id)?.len() as u64,
+        };
+        if u64::from(source.chunks) != chunks {
+            let what = format!("its record counts {} chunks, the index holds {chunks}", source.chunks);
+            return Err(Error::Source { path: source.display_path(), what });
+        }
+        let was_there = self.snapshot.has_source(source.id)?;
+        let change = self.batch.changes.entry(source.id.0).or_insert_with(|| Change { was_there, ..Change::default() });
+        change.record = Some(source.clone());
+        Ok(())
     }
 
     /// Removes a source and its chunks. Unknown ids are no error.
     pub fn remove(&mut self, id: SourceId) -> Result<()> {
-        let _ = id;
-        todo!()
+        self.check_poison()?;
+        let change = self.replacing(id)?;
+        let is_pending = self.batch.changes.contains_key(&id.0);
+        if !change.was_there && !is_pending {
+            return Ok(());
+        }
+        let result = self.put_text(id, &[]);
+        self.poison_on_error(result)?;
+        self.forget(id);
+        if change.was_there {
+            self.batch.changes.insert(id.0, change);
+        }
+        Ok(())
     }
 
     /// Sets the named roots from the next commit on.
     pub fn set_roots(&mut self, roots: BTreeMap<String, String>) {
-        let _ = roots;
-        todo!()
+        self.roots = (roots != *self.snapshot.roots()).then_some(roots);
     }
 
     pub fn pending(&self) -> Pending {
-        todo!()
+        let bytes = self.batch.changes.values().map(|change| change.bytes).sum();
+        Pending { sources: self.batch.changes.len(), bytes }
     }
 
     /// Makes everything since the last commit durable and visible at once; `None` if there was nothing to do.
+    ///
+    /// An error stops the writer: the index is what it was, or, where the very last sync failed, possibly already the new
+    /// generation; never anything between.
     pub fn commit(&mut self) -> Result<Option<Committed>> {
-        todo!()
+        self.check_poison()?;
+        if self.batch.changes.is_empty() && self.roots.is_none() {
+            return Ok(None);
+        }
+        let before = self.disk.written();
+        let result = self.commit_batch();
+        self.poison_on_error(result)?;
+        let committed =
+            Committed { generation: self.snapshot.generation(), bytes_written: self.disk.written() - before };
+        Ok(Some(committed))
+    }
+
+    fn commit_batch(&mut self) -> Result<()> {
+        self.text()?;
+        let Self { dir, disk, snapshot, text: Some(text), batch, roots, .. } = self else {
+            unreachable!("made just now")
+        };
+        commit::commit(dir, disk, snapshot, text, batch, roots.as_ref())?;
+        // The commit stands. A merge that fails takes nothing from it; whether the writer can go on, the disk knows.
+        let _ = guard(dir, || compact::merge_text(text));
+        *snapshot = snapshot::open(dir)?;
+        commit::remove_old(dir, disk, snapshot);
+        *batch = Batch::default();
+        *roots = None;
+        Ok(())
+    }
+
+    /// What replacing a source does to the last generation. Whatever the batch says of it is not looked at.
+    fn replacing(&self, id: SourceId) -> Result<Change> {
+        let old = self.snapshot.chunk_ids_of(id)?;
+        let dead = old.iter().map(|(id, _)| *id).collect();
+        Ok(Change { was_there: self.snapshot.has_source(id)?, old, dead, replaces: true, ..Change::default() })
+    }
+
+    /// Decides for each new chunk whether its row stays or a new one comes.
+    fn place(&self, change: &mut Change, source: &SourceRecord, chunks: &[NewChunk]) -> Result<()> {
+        let refuse = |what: String| Err(Error::Source { path: source.display_path(), what });
+        let old: HashSet<u64> = change.old.iter().map(|(id, _)| *id).collect();
+        let vectors = self.snapshot.vectors();
+        let mut kept = HashSet::new();
+        for chunk in chunks {
+            let id = chunk.record.id.0;
+            let lang = chunk.record.lang.clone().unwrap_or_default();
+            *change.languages.entry(lang).or_default() += 1;
+            change.ids.push(id);
+            change.bytes += chunk.record.text.len() as u64 + chunk.record.context.len() as u64;
+            if self.batch.owners.get(&id).is_some_and(|owner| *owner != source.id.0) {
+                return refuse(format!("chunk {} is another source's", chunk.record.id));
+            }
+            let Some(space) = self.snapshot.space() else { continue };
+            if let Some((part, row)) = vectors.locate(id) {
+                if !old.contains(&id) {
+                    return refuse(format!("chunk {} is another source's", chunk.record.id));
+                }
+                if vectors.parts()[part].0.hash(row) == chunk.embed_hash {
+                    kept.insert(id);
+                    continue;
+                }
+            }
+            let vector = match &chunk.vector {
+                Some(vector) => vector.as_slice(),
+                None => match vectors.vector_by_hash(&chunk.embed_hash) {
+                    Some(vector) => vector,
+                    None => return refuse(format!("chunk {} has no vector", chunk.record.id)),
+                },
+            };
+            if vector.len() != space.dim || !vector.iter().all(|value| value.is_finite()) {
+                let what = format!("chunk {} has a vector of {} values", chunk.record.id, vector.len());
+                return refuse(format!("{what}, {} finite ones expected", space.dim));
+            }
+            change.bytes += 4 * vector.len() as u64;
+            change.rows.push(Row { id, hash: chunk.embed_hash, vector: vector.to_vec() });
+        }
+        change.dead.retain(|id| !kept.contains(id));
+        Ok(())
+    }
+
+    /// The parts of a source belong together.
+    fn check(&self, source: &SourceRecord, chunks: &[NewChunk]) -> Result<()> {
+        let refuse = |what: String| Err(Error::Source { path: source.display_path(), what });
+        if source.id != SourceRecord::id_of(&source.collection, &source.root, &source.path) {
+            return refuse(format!("its id {} is not that of its name", source.id));
+        }
+        if source.chunks as usize != chunks.len() {
+            return refuse(format!("its record counts {} chunks, {} came", source.chunks, chunks.len()));
+        }
+        let mut seen = HashSet::new();
+        for NewChunk { record, vector, .. } in chunks {
+            if record.source != source.id {
+                return refuse(format!("chunk {} belongs to source {}", record.id, record.source));
+            }
+            if record.text.len() != record.span.end.saturating_sub(record.span.start) {
+                return refuse(format!("chunk {} has {} bytes of text", record.id, record.text.len()));
+            }
+            if !seen.insert(record.id) {
+                return refuse(format!("chunk {} is there twice", record.id));
+            }
+            if vector.is_some() && self.snapshot.space().is_none() {
+                return refuse(format!("chunk {} has a vector, the index has none", record.id));
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives tantivy the chunks of a source in place of all it has of it, pending ones too.
+    fn put_text(&mut self, id: SourceId, chunks: &[NewChunk]) -> Result<()> {
+        self.text()?;
+        let Self { dir, text: Some(text), .. } = self else { unreachable!("made just now") };
+        guard(dir, || {
+            text.delete_term(Term::from_field_u64(FIELDS.parent, id.0));
+            for chunk in chunks {
+                text.add_document(document::of_chunk(&chunk.record))?;
+            }
+            Ok(())
+        })
+    }
+
+    fn text(&mut self) -> Result<()> {
+        if self.text.is_none() {
+            self.text = Some(guard(&self.dir, || {
+                let index = tantivy::Index::open(DurableDirectory::write(&self.dir, self.disk.clone())?)?;
+                let options = IndexWriterOptions::builder()
+                    .num_worker_threads(1)
+                    .memory_budget_per_thread(TEXT_MEMORY)
+                    .num_merge_threads(1)
+                    .build();
+                let writer = index.writer_with_options(options)?;
+                // Merges are ours to start, and to wait for: see `compact`.
+                writer.set_merge_policy(Box::new(NoMergePolicy));
+                Ok(writer)
+            })?);
+        }
+        Ok(())
+    }
+
+    fn accept(&mut self, id: SourceId, change: Change) {
+        self.forget(id);
+        self.batch.owners.extend(change.ids.iter().map(|chunk| (*chunk, id.0)));
+        self.batch.changes.insert(id.0, change);
+    }
+
+    /// Drops what the batch holds of a source.
+    fn forget(&mut self, id: SourceId) {
+        if let Some(change) = self.batch.changes.remove(&id.0) {
+            for chunk in change.ids {
+                self.batch.owners.remove(&chunk);
+            }
+        }
+    }
+
+    fn check_poison(&self) -> Result<()> {
+        if self.poisoned || self.disk.has_failed() {
+            let generation = self.snapshot.generation();
+            return Err(Error::Poisoned { path: self.dir.clone(), generation });
+        }
+        Ok(())
+    }
+
+    /// After an error of the disk or of tantivy nothing is tried again. The disk's own words are the better ones: tantivy
+    /// hears of a failure in one of its threads only that there was one.
+    fn poison_on_error<T>(&mut self, result: Result<T>) -> Result<T> {
+        result.map_err(|error| {
+            self.poisoned = true;
+            match (self.disk.failure(), error) {
+                (_, error @ Error::Io { .. }) | (None, error) => error,
+                (Some(source), _) => Error::Io { act: "write to", path: self.dir.clone(), source },
+            }
+        })
     }
 }

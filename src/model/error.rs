@@ -28,6 +28,10 @@ pub enum Error {
     NoRuntime { path: PathBuf, why: String },
     #[error("the model `{model}` failed: {why}")]
     Run { model: String, why: String },
+    #[error("this program was built without the feature `{feature}`, so it has no `{name}`")]
+    NotBuiltIn { name: &'static str, feature: &'static str },
+    #[error("cannot {act} `{path}`: {source}")]
+    Io { act: &'static str, path: PathBuf, source: std::io::Error },
     #[error("no model named `{name}`")]
     Unknown { name: String },
     #[error("{what}")]
@@ -41,6 +45,7 @@ impl Error {
         match self {
             Self::Unknown { .. } | Self::Options { .. } => Kind::Usage,
             Self::Cancelled => Kind::Cancelled,
+            Self::Io { .. } => Kind::Io,
             Self::Unreachable { .. }
             | Self::Unauthorized { .. }
             | Self::Refused { .. }
@@ -50,6 +55,7 @@ impl Error {
             | Self::TooLong { .. }
             | Self::TextTooLong { .. }
             | Self::NoRuntime { .. }
+            | Self::NotBuiltIn { .. }
             | Self::Run { .. } => Kind::Model,
         }
     }

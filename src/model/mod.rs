@@ -3,10 +3,17 @@
 //! Useful for: vectors of texts, answers from a prompt. Not for: opening an index, choosing passages, or reading the
 //! environment (doors do that and pass plain options).
 
+pub mod cache;
 pub mod error;
+pub mod fake;
+#[cfg(feature = "onnx")]
+pub mod onnx;
+pub mod registry;
+pub mod space;
 pub mod wordpiece;
 
 pub use error::{Error, Result};
+pub use space::same_space;
 
 use std::ops::ControlFlow;
 

@@ -9,7 +9,7 @@ use super::{
     Answer, AnswerStatus, Ask, AskEvent, AskTimings, Error, Hits, Result, Sentence, Source, Strength, Support, budget,
     cite, compose,
     compose::Composed,
-    extractive, hits,
+    extractive,
     offer::Offer,
     passages::{self, MAX_CANDIDATES, Passage},
     prompt,
@@ -41,7 +41,7 @@ pub fn ask(
     on_event: &mut dyn FnMut(AskEvent<'_>) -> ControlFlow<()>,
 ) -> Result<Answer> {
     let start = Instant::now();
-    let hits = hits::query(snapshot, embedder, &ask.query)?;
+    let hits = super::query(snapshot, embedder, &ask.query)?;
     let retrieve_ms = ms(start);
     if on_event(AskEvent::Retrieved(&hits)).is_break() {
         return Err(Error::Model(model::Error::Cancelled));

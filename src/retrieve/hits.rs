@@ -1,11 +1,9 @@
-//! A query and what it finds.
+//! A query and what it finds: values only. `query()` stands in `query.rs`.
 
 use std::ops::Range;
 
-use super::Result;
 use crate::{
-    index::{ChunkRecord, QuerySyntax, Snapshot},
-    model::Embedder,
+    index::{ChunkRecord, QuerySyntax},
     types::{ChunkId, Score},
 };
 
@@ -143,10 +141,4 @@ pub struct Hits {
     /// Things the user should know: no vectors, a filter that allows nothing, …
     pub notes: Vec<String>,
     pub timings: Timings,
-}
-
-/// Ranks the chunks of a snapshot for a query. `embedder` may be `None` for lexical mode or an index without vectors.
-pub fn query(snapshot: &Snapshot, embedder: Option<&dyn Embedder>, query: &Query) -> Result<Hits> {
-    let _ = (snapshot, embedder, query);
-    todo!()
 }

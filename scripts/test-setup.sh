@@ -1,0 +1,25 @@
+#!/bin/sh
+# Sets up what the tests need beside cargo: an ONNX Runtime library, from the Python package. Safe to run again.
+# Prints the library's path, for RAG_TEST_ONNXRUNTIME; tests/embedders.rs finds it in .venv-test by itself too.
+set -eu
+cd "$(dirname "$0")/.."
+
+version=1.23.2 # runs on Python 3.10 to 3.14
+venv=.venv-test
+
+find_library() {
+    find "$venv" -path '*onnxruntime/capi/libonnxruntime*' \
+        \( -name "libonnxruntime.so.$version" -o -name "libonnxruntime.$version.dylib" \) 2>/dev/null | head -n 1
+}
+
+library=$(find_library)
+if [ -z "$library" ]; then
+    python3 -m venv "$venv" >&2
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "onnxruntime==$version" >&2
+    library=$(find_library)
+fi
+if [ -z "$library" ]; then
+    echo "test-setup: onnxruntime $version has no library under $venv" >&2
+    exit 1
+fi
+echo "$PWD/$library"

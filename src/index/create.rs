@@ -1,0 +1,234 @@
+//! How an index folder begins, and how one is recognised.
+//!
+//! `FORMAT` comes first: from then on the folder is ours, and whatever is half-made in it may be made anew. `meta.json`
+//! with its payload comes last: from then on the index exists.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use serde::{Deserialize, Serialize};
+use tantivy::{IndexMeta, index::SegmentId};
+
+use super::{
+    Error, Index, Result, Settings,
+    fs::{Disk, read_small},
+    layout,
+    lexical::schema,
+    lock::Lock,
+    manifest::{Manifest, TocFile},
+    vector::Toc,
+};
+use crate::types::EmbeddingSpace;
+
+/// What `FORMAT` says.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct Format {
+    format: u32,
+    /// The oldest program that may read the index.
+    least_reader: u32,
+    uuid: String,
+}
+
+/// See [`Index::create`].
+pub(super) fn create(dir: &Path, settings: &Settings) -> Result<Index> {
+    match open(dir) {
+        Ok(index) => {
+            check_settings(dir, &index, settings)?;
+            return Ok(index);
+        }
+        Err(Error::NotFound { .. }) => {}
+        Err(error) => return Err(error),
+    }
+    let disk = Disk::default();
+    let failed = |act, path: &Path| {
+        let path = path.to_path_buf();
+        move |source| Error::Io { act, path, source }
+    };
+    make_dir(&disk, dir)?;
+    let _lock = Lock::take(&disk, dir, Duration::ZERO, "making the index")?;
+    // Another process may have made it while we waited for nothing.
+    if let Ok(index) = open(dir) {
+        check_settings(dir, &index, settings)?;
+        return Ok(index);
+    }
+    let tmp = dir.join(layout::TMP_DIR);
+    for folder in [layout::TMP_DIR, layout::CACHE_DIR] {
+        disk.create_dir(&dir.join(folder)).map_err(failed("create", &dir.join(folder)))?;
+    }
+    disk.empty_dir(&tmp).map_err(failed("empty", &tmp))?;
+
+    let format_path = dir.join(layout::FORMAT_FILE);
+    if !format_path.exists() {
+        let format = Format {
+            format: layout::FORMAT,
+            least_reader: layout::LEAST_READER,
+            uuid: SegmentId::generate_random().uuid_string(),
+        };
+        let text = toml::to_string(&format).expect("plain values serialise");
+        disk.write_file(&tmp, &format_path, text.as_bytes()).map_err(failed("write", &format_path))?;
+        disk.sync_dir(dir).map_err(failed("sync", dir))?;
+    }
+
+    for folder in [layout::TEXT_DIR, layout::VECTORS_DIR] {
+        let folder = dir.join(folder);
+        disk.empty_dir(&folder).map_err(failed("empty", &folder))?;
+        disk.create_dir(&folder).map_err(failed("create", &folder))?;
+    }
+    let mut manifest = Manifest::default();
+    if let Some(space) = &settings.space {
+        let (folder, toc) = create_space(&disk, dir, space)?;
+        manifest.space = Some(folder);
+        manifest.toc = Some(toc);
+    }
+    disk.sync_dir(dir).map_err(failed("sync", dir))?;
+
+    let mut meta = IndexMeta::with_schema(schema::FIELDS.schema.clone());
+    meta.index_settings = schema::settings();
+    meta.payload = Some(manifest.encode());
+    let bytes = serde_json::to_vec_pretty(&meta).expect("plain values serialise");
+    let text = layout::text_dir(dir);
+    let meta_path = text.join(layout::META_FILE);
+    disk.write_file(&tmp, &meta_path, &bytes).map_err(failed("write", &meta_path))?;
+    disk.sync_dir(&text).map_err(failed("sync", &text))?;
+    open(dir)
+}
+
+/// Makes the folder with mode 0700, and those above it as usual.
+fn make_dir(disk: &Disk, dir: &Path) -> Result<()> {
+    let failed = |source| Error::Io { act: "create", path: dir.to_path_buf(), source };
+    match fs::read_dir(dir) {
+        Ok(entries) => {
+            if dir.join(layout::FORMAT_FILE).exists() {
+                return Ok(());
+            }
+            for entry in entries {
+                let name = entry.map_err(failed)?.file_name();
+                let name = name.to_string_lossy();
+                if !layout::MAY_PRECEDE.contains(&name.as_ref()) {
+                    return Err(Error::NotAnIndex { path: dir.to_path_buf(), entry: name.into_owned() });
+                }
+            }
+            // A folder that waited for us, with a `rag.toml` perhaps: it is to be as closed as one of our making.
+            close_to_others(dir).map_err(failed)
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let parent = match dir.parent() {
+                Some(parent) if !parent.as_os_str().is_empty() => parent,
+                _ => Path::new("."),
+            };
+            fs::create_dir_all(parent).map_err(failed)?;
+            disk.create_dir(dir).map_err(failed)?;
+            disk.sync_dir(parent).map_err(failed)
+        }
+        Err(error) => Err(failed(error)),
+    }
+}
+
+fn close_to_others(dir: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    fs::set_permissions(dir, std::os::unix::fs::PermissionsExt::from_mode(0o700))?;
+    let _ = dir;
+    Ok(())
+}
+
+/// Makes the folder of a space with an empty vector manifest.
+fn create_space(disk: &Disk, dir: &Path, space: &EmbeddingSpace) -> Result<(String, TocFile)> {
+    let folder = space.folder();
+    let path = layout::space_dir(dir, &folder);
+    let tmp = dir.join(layout::TMP_DIR);
+    let failed = |act, path: &Path| {
+        let path = path.to_path_buf();
+        move |source| Error::Io { act, path, source }
+    };
+    disk.create_dir(&path).map_err(failed("create", &path))?;
+    let text = toml::to_string(space).expect("plain values serialise");
+    let space_path = path.join(layout::SPACE_FILE);
+    disk.write_file(&tmp, &space_path, text.as_bytes()).map_err(failed("write", &space_path))?;
+    let toc = Toc { generation: 0, dim: space.dim, entries: Vec::new(), live_sum: vec![0.0; space.dim] };
+    let bytes = toc.encode();
+    let name = layout::toc_name(0);
+    disk.write_file(&tmp, &path.join(&name), &bytes).map_err(failed("write", &path.join(&name)))?;
+    disk.sync_dir(&path).map_err(failed("sync", &path))?;
+    let vectors = dir.join(layout::VECTORS_DIR);
+    disk.sync_dir(&vectors).map_err(failed("sync", &vectors))?;
+    Ok((folder, TocFile { name, bytes: bytes.len() as u64, crc32c: crc32c::crc32c(&bytes) }))
+}
+
+/// See [`Index::open`].
+pub(super) fn open(dir: &Path) -> Result<Index> {
+    let path = dir.join(layout::FORMAT_FILE);
+    let bytes = match read_small(&path, layout::MAX_SMALL_FILE) {
+        Ok(bytes) => bytes,
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Err(missing_format(dir));
+        }
+        Err(source) => return Err(Error::Io { act: "read", path, source }),
+    };
+    let damaged = |what: String| Error::Corrupt { path: path.clone(), what };
+    let text = std::str::from_utf8(&bytes).map_err(|error| damaged(error.to_string()))?;
+    let format: Format = toml::from_str(text).map_err(|error| damaged(error.message().to_owned()))?;
+    if format.least_reader > layout::FORMAT {
+        return Err(Error::Format { path: dir.to_path_buf(), found: format.format, expected: layout::FORMAT });
+    }
+    if format.format == 0 || format.uuid.is_empty() {
+        return Err(damaged("format number and uuid are missing".to_owned()));
+    }
+    // Made half-way only: to be finished by `create`.
+    if !layout::text_dir(dir).join(layout::META_FILE).exists() && !was_finished(dir) {
+        return Err(Error::NotFound { path: dir.to_path_buf() });
+    }
+    Ok(Index { dir: dir.to_path_buf() })
+}
+
+/// There are segments of a commit: an index whose `meta.json` was lost, not one that never began.
+fn was_finished(dir: &Path) -> bool {
+    let holds = |folder: PathBuf, endings: &[&str]| {
+        fs::read_dir(folder).into_iter().flatten().flatten().any(|entry| {
+            let name = entry.file_name();
+            endings.iter().any(|ending| name.to_string_lossy().ends_with(ending))
+        })
+    };
+    holds(layout::text_dir(dir), &[".store", ".idx", ".term"])
+}
+
+fn missing_format(dir: &Path) -> Error {
+    let path = dir.to_path_buf();
+    let entry = fs::read_dir(dir).into_iter().flatten().flatten().find_map(|entry| {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        (!layout::MAY_PRECEDE.contains(&name.as_str())).then_some(name)
+    });
+    match entry {
+        Some(entry) => Error::NotAnIndex { path, entry },
+        None => Error::NotFound { path },
+    }
+}
+
+fn check_settings(dir: &Path, index: &Index, settings: &Settings) -> Result<()> {
+    let snapshot = index.snapshot()?;
+    let (found, expected) = (snapshot.space(), settings.space.as_ref());
+    if found.map(EmbeddingSpace::folder) == expected.map(EmbeddingSpace::folder) {
+        return Ok(());
+    }
+    Err(Error::Space { path: dir.to_path_buf(), found: in_words(found, expected), expected: in_words(expected, found) })
+}
+
+/// A space as people know it; with more of it where the name alone does not tell it from the other.
+fn in_words(space: Option<&EmbeddingSpace>, other: Option<&EmbeddingSpace>) -> String {
+    let Some(space) = space else { return "no embedding model".to_owned() };
+    if other.is_none_or(|other| other.model != space.model) {
+        return format!("model `{}`", space.model);
+    }
+    let sha256 = space.sha256.get(..12).unwrap_or(&space.sha256);
+    format!(
+        "model `{}` (revision `{}`, sha256 {sha256}…, {} dimensions, prefixes {:?} and {:?}, folder {})",
+        space.model,
+        space.revision,
+        space.dim,
+        space.query_prefix,
+        space.passage_prefix,
+        space.folder()
+    )
+}

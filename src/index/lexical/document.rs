@@ -1,0 +1,135 @@
+//! How a chunk and a source become text documents.
+
+use tantivy::{
+    TantivyDocument,
+    schema::Field,
+    tokenizer::{PreTokenizedString, Token},
+};
+
+use super::{
+    analyzer::{self, Kind},
+    language::Stems,
+    schema::{CHUNK, FACT_SEPARATOR, FIELDS, SOURCE},
+    stopwords::is_stop_word,
+};
+use crate::index::{ChunkRecord, SourceRecord, Status};
+
+/// Longer values are cut in `facts`; the record keeps them whole.
+const MAX_FACT_BYTES: usize = 4096;
+
+/// The document of a chunk.
+pub(in crate::index) fn of_chunk(chunk: &ChunkRecord) -> TantivyDocument {
+    let fields = &*FIELDS;
+    let mut document = TantivyDocument::default();
+    document.add_text(fields.kind, CHUNK);
+    document.add_u64(fields.chunk_id, chunk.id.0);
+    document.add_u64(fields.parent, chunk.source.0);
+    document.add_u64(fields.ordinal, u64::from(chunk.ordinal));
+    document.add_text(fields.lang, chunk.lang.as_deref().unwrap_or_default());
+    document.add_f64(fields.fertility, f64::from(chunk.fertility));
+    document.add_f64(fields.code_share, f64::from(chunk.code_share));
+    document.add_bytes(fields.record, &serde_json::to_vec(chunk).expect("plain values serialise"));
+
+    let stems = Stems::of(chunk.lang.as_deref());
+    let (mut stem, mut exact) = (Vec::new(), Vec::new());
+    let mut offset = 0;
+    for part in [chunk.context.as_str(), chunk.text.as_str()] {
+        let mut last = None;
+        analyzer::words(part, &mut |word, position, kind| {
+            let position = position.saturating_add(offset);
+            last = Some(position);
+            exact.push(token(word.to_owned(), position));
+            push_stem(&mut stem, &stems, word, position, kind);
+        });
+        // A phrase does not run from the table's header into its rows.
+        offset = last.map_or(offset, |last| last.saturating_add(2));
+    }
+    add_tokens(&mut document, fields.stem, stem);
+    add_tokens(&mut document, fields.exact, exact);
+
+    let mut title = Vec::new();
+    let name = chunk.path.rsplit('/').next();
+    for part in chunk.title.as_deref().into_iter().chain(chunk.heading.iter().map(String::as_str)).chain(name) {
+        analyzer::words(part, &mut |word, position, kind| push_stem(&mut title, &stems, word, position, kind));
+    }
+    add_tokens(&mut document, fields.title, title);
+    document
+}
+
+/// The document of a source.
+pub(in crate::index) fn of_source(source: &SourceRecord) -> TantivyDocument {
+    let fields = &*FIELDS;
+    let mut document = TantivyDocument::default();
+    document.add_text(fields.kind, SOURCE);
+    document.add_u64(fields.source, source.id.0);
+    document.add_u64(fields.size, source.size_bytes);
+    document.add_i64(fields.mtime, source.mtime_ns);
+    document.add_u64(fields.chunks, u64::from(source.chunks));
+    if let Some(pages) = source.pages {
+        document.add_u64(fields.pages, u64::from(pages));
+    }
+    let status = match source.status {
+        Status::Indexed => "indexed",
+        Status::Warned => "warned",
+        Status::Failed => "failed",
+    };
+    let path = source.display_path();
+    let facts = [
+        ("collection", Some(source.collection.as_str())),
+        ("path", Some(path.as_str())),
+        ("type", Some(source.format.as_str())),
+        ("status", Some(status)),
+        ("title", source.title.as_deref()),
+        ("author", source.author.as_deref()),
+        ("lang", source.lang.as_deref()),
+    ];
+    for (key, value) in facts {
+        if let Some(value) = value {
+            document.add_text(fields.facts, fact(&[key], value));
+        }
+    }
+    for (kind, map) in [("tag", &source.tags), ("meta", &source.metadata)] {
+        for (key, value) in map {
+            document.add_text(fields.facts, fact(&[kind, key], value));
+        }
+    }
+    document.add_bytes(fields.record, &serde_json::to_vec(source).expect("plain values serialise"));
+    document
+}
+
+/// A term of `facts`: the keys, each with [`FACT_SEPARATOR`] after it, then the value.
+fn fact(keys: &[&str], value: &str) -> String {
+    let mut term = fact_prefix(keys);
+    term.push_str(&value[..value.floor_char_boundary(MAX_FACT_BYTES)]);
+    term
+}
+
+/// What all terms of `facts` under these keys begin with.
+pub(in crate::index) fn fact_prefix(keys: &[&str]) -> String {
+    let mut prefix = String::new();
+    for key in keys {
+        // A separator inside a key would let one key speak for another.
+        prefix.extend(key[..key.floor_char_boundary(MAX_FACT_BYTES)].chars().filter(|&c| c != FACT_SEPARATOR));
+        prefix.push(FACT_SEPARATOR);
+    }
+    prefix
+}
+
+fn push_stem(tokens: &mut Vec<Token>, stems: &Stems, word: &str, position: u32, kind: Kind) {
+    if is_stop_word(word) {
+        return;
+    }
+    let text = if kind.is_stemmed() { stems.stem(word).into_owned() } else { word.to_owned() };
+    tokens.push(token(text, position));
+}
+
+fn token(text: String, position: u32) -> Token {
+    Token { text, position: position as usize, ..Token::default() }
+}
+
+fn add_tokens(document: &mut TantivyDocument, field: Field, tokens: Vec<Token>) {
+    // An empty value would still count as a field of length 0; a missing one does the same and costs nothing.
+    if !tokens.is_empty() {
+        document.add_pre_tokenized_text(field, PreTokenizedString { text: String::new(), tokens });
+    }
+}

@@ -1,0 +1,102 @@
+//! Which stemmer a language has.
+//!
+//! Snowball stemmers through `frostem`. A chunk whose language is unknown is read as English, which most such texts
+//! (code, tables, names) are nearest to; a language without a stemmer keeps its words.
+
+use std::{borrow::Cow, collections::BTreeSet};
+
+use frostem::{Algorithm, Stemmer};
+
+/// Shortens words of one language.
+#[derive(Clone, Copy)]
+pub(in crate::index) struct Stems(Option<Stemmer>);
+
+impl Stems {
+    /// By ISO 639-1 code; `None` or empty: unknown.
+    pub(in crate::index) fn of(lang: Option<&str>) -> Self {
+        Self(algorithm(lang.unwrap_or_default()).map(Stemmer::new))
+    }
+
+    /// The stem of a word in lower case. Never empty.
+    pub(in crate::index) fn stem<'a>(&self, word: &'a str) -> Cow<'a, str> {
+        let Some(stemmer) = &self.0 else { return Cow::Borrowed(word) };
+        // No rule of any language looks at a word of one byte, and digits have no endings.
+        if word.len() < 2 || word.bytes().all(|b| b.is_ascii_digit()) {
+            return Cow::Borrowed(word);
+        }
+        match stemmer.stem(word) {
+            stem if stem.is_empty() => Cow::Borrowed(word),
+            stem => stem,
+        }
+    }
+}
+
+/// The stemmers of several languages, each kind once.
+pub(in crate::index) fn all_stems<'a>(langs: impl Iterator<Item = &'a str>) -> Vec<Stems> {
+    let langs: BTreeSet<&str> = langs.collect();
+    let mut seen: Vec<Option<Algorithm>> = Vec::new();
+    let mut stems = Vec::new();
+    for lang in langs {
+        let kind = algorithm(lang);
+        if !seen.contains(&kind) {
+            seen.push(kind);
+            stems.push(Stems(kind.map(Stemmer::new)));
+        }
+    }
+    stems
+}
+
+fn algorithm(lang: &str) -> Option<Algorithm> {
+    Some(match lang {
+        "" | "en" => Algorithm::English,
+        "ar" => Algorithm::Arabic,
+        "da" => Algorithm::Danish,
+        "de" => Algorithm::German,
+        "el" => Algorithm::Greek,
+        "es" => Algorithm::Spanish,
+        "fi" => Algorithm::Finnish,
+        "fr" => Algorithm::French,
+        "hu" => Algorithm::Hungarian,
+        "it" => Algorithm::Italian,
+        "nb" | "nn" | "no" => Algorithm::Norwegian,
+        "nl" => Algorithm::Dutch,
+        "pt" => Algorithm::Portuguese,
+        "ro" => Algorithm::Romanian,
+        "ru" => Algorithm::Russian,
+        "sv" => Algorithm::Swedish,
+        "ta" => Algorithm::Tamil,
+        "tr" => Algorithm::Turkish,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_lose_the_endings_of_their_language() {
+        let cases = [
+            (Some("en"), "refunds", "refund"),
+            (None, "running", "run"),
+            (Some("de"), "häuser", "haus"),
+            (Some("fr"), "continuellement", "continuel"),
+            (Some("ru"), "книгами", "книг"),
+            (Some("es"), "casas", "cas"),
+            (Some("zh"), "running", "running"),
+            (Some("xx"), "refunds", "refunds"),
+            (Some("en"), "s", "s"),
+            (Some("en"), "2026", "2026"),
+        ];
+        for (lang, word, want) in cases {
+            assert_eq!(Stems::of(lang).stem(word), want, "{lang:?} {word}");
+        }
+    }
+
+    #[test]
+    fn each_stemmer_is_asked_once() {
+        let langs = ["en", "", "no", "nb", "zh", "ja", "de"];
+        assert_eq!(all_stems(langs.into_iter()).len(), 4);
+        assert!(all_stems(std::iter::empty()).is_empty());
+    }
+}

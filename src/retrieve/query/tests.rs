@@ -1,0 +1,375 @@
+use std::{collections::BTreeMap, time::Duration};
+
+use super::*;
+use crate::{
+    index::{ChunkRecord, Index, NewChunk, QuerySyntax, Settings, SourceRecord, Status, WriterOptions},
+    model::{self, fake::FakeEmbedder},
+    types::{EmbeddingSpace, SourcePath, Span},
+};
+
+/// An index in a folder of its own, that lives as long as it.
+struct House {
+    snapshot: Snapshot,
+    embedder: FakeEmbedder,
+    _dir: tempfile::TempDir,
+}
+
+/// A source: its path, collection and chunks.
+type Source = (String, &'static str, Vec<String>);
+
+fn source(path: &str, chunks: &[&str]) -> Source {
+    (path.to_owned(), "default", chunks.iter().map(|&chunk| chunk.to_owned()).collect())
+}
+
+impl House {
+    fn new(sources: &[Source]) -> Self {
+        Self::build(sources, true)
+    }
+
+    fn without_vectors(sources: &[Source]) -> Self {
+        Self::build(sources, false)
+    }
+
+    fn build(sources: &[Source], vectors: bool) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let embedder = FakeEmbedder::new();
+        let settings = Settings { space: vectors.then(|| embedder.space().clone()) };
+        let index = Index::create(&dir.path().join(".rag"), &settings).unwrap();
+        let options = WriterOptions { wait: Duration::ZERO, command: "test".into() };
+        let mut writer = index.writer(&options).unwrap();
+        for (path, collection, texts) in sources {
+            let (record, chunks) = records(path, collection, texts);
+            let with_vector = |record: ChunkRecord| {
+                let hash = blake3::hash(record.text.as_bytes());
+                let embed_hash = hash.as_bytes()[..16].try_into().unwrap();
+                let vector = vectors.then(|| embedder.embed_passages(&[&record.text]).unwrap());
+                NewChunk { record, embed_hash, vector }
+            };
+            let chunks: Vec<NewChunk> = chunks.into_iter().map(with_vector).collect();
+            writer.put(&record, &chunks).unwrap();
+        }
+        writer.commit().unwrap();
+        Self { snapshot: index.snapshot().unwrap(), embedder, _dir: dir }
+    }
+
+    fn ask(&self, asked: &Query) -> Result<Hits> {
+        query(&self.snapshot, Some(&self.embedder), asked)
+    }
+
+    fn found(&self, asked: &Query) -> Vec<String> {
+        self.ask(asked).unwrap().hits.into_iter().map(|hit| hit.chunk.text).collect()
+    }
+}
+
+fn records(path: &str, collection: &str, texts: &[String]) -> (SourceRecord, Vec<ChunkRecord>) {
+    let path = SourcePath::from_spelling(path);
+    let id = SourceRecord::id_of(collection, "", &path);
+    let mut start = 0;
+    let chunks = (0..).zip(texts).map(|(ordinal, text)| {
+        let span = Span::new(start, start + text.len());
+        start += text.len() + 1;
+        ChunkRecord {
+            id: ChunkRecord::id_of(id, span, text),
+            source: id,
+            collection: collection.into(),
+            path: path.to_string(),
+            ordinal,
+            span,
+            lines: None,
+            pages: None,
+            title: None,
+            heading: Vec::new(),
+            context: String::new(),
+            text: text.clone(),
+            lang: Some("en".into()),
+            tokens: 1,
+            fertility: 1.2,
+            code_share: 0.0,
+        }
+    });
+    let chunks: Vec<ChunkRecord> = chunks.collect();
+    let record = SourceRecord {
+        id,
+        collection: collection.into(),
+        root: String::new(),
+        size_bytes: start as u64,
+        mtime_ns: 0,
+        ctime_ns: 0,
+        inode: 0,
+        hash: String::new(),
+        pipeline: "test".into(),
+        status: Status::Indexed,
+        problems: Vec::new(),
+        format: path.extension(),
+        path,
+        title: None,
+        author: None,
+        lang: Some("en".into()),
+        pages: None,
+        encoding: None,
+        tags: BTreeMap::new(),
+        metadata: BTreeMap::new(),
+        chunks: u32::try_from(chunks.len()).unwrap(),
+        text_bytes: start as u64,
+    };
+    (record, chunks)
+}
+
+fn text(text: &str) -> Query {
+    Query { text: text.into(), ..Query::default() }
+}
+
+fn handbook() -> Vec<Source> {
+    vec![
+        source("refunds.md", &["Refunds take ten days.", "A refund needs the receipt.", "Write to the office."]),
+        source("travel.md", &["Trains are booked by the office.", "Flights need an approval.", "Hotels are paid later."]),
+        source("code.txt", &["fn main() { println!(\"refunded\"); }"]),
+    ]
+}
+
+#[test]
+fn a_hit_says_where_and_why() {
+    let house = House::new(&handbook());
+    let hits = house.ask(&Query { explain: true, ..text("how long do refunds take?") }).unwrap();
+    let first = &hits.hits[0];
+    assert_eq!((first.rank, first.chunk.path.as_str(), first.chunk.ordinal), (1, "refunds.md", 0));
+    let marked: Vec<&str> = first.highlights.iter().map(|range| &first.chunk.text[range.clone()]).collect();
+    assert_eq!(marked, ["Refunds", "take"]);
+    assert_eq!(&first.chunk.text[first.snippet.clone()], "Refunds take ten days.");
+    let explain = first.explain.as_ref().unwrap();
+    assert_eq!((explain.lexical_rank, explain.dense_rank), (Some(1), Some(1)));
+    assert!(explain.lexical_score > 0.0 && explain.dense_score.unwrap() > 0.3 && explain.coverage > 0.4);
+    assert_eq!((explain.lexical_normalised, explain.dense_normalised), (1.0, 1.0));
+    // The blend is what it says: w · 1 + (1 − w) · 1.
+    assert_eq!((hits.mode, hits.weight, hits.code, first.score), (Mode::Hybrid, 0.5, 0.0, 1.0));
+    assert!((hits.fertility - 1.2).abs() < 1e-6);
+    assert_eq!(hits.generation, house.snapshot.generation());
+    // Another form of a word is marked too.
+    let other = hits.hits.iter().find(|hit| hit.chunk.text.starts_with("A refund")).unwrap();
+    assert_eq!(&other.chunk.text[other.highlights[0].clone()], "refund");
+    // Every candidate has both scores, whichever leg brought it.
+    assert_eq!(hits.candidates, 7);
+    assert!(hits.hits.iter().all(|hit| hit.explain.as_ref().unwrap().dense_score.is_some()));
+    let ranks: Vec<usize> = hits.hits.iter().map(|hit| hit.rank).collect();
+    assert_eq!(ranks, (1..=7).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_query_repeats() {
+    let house = House::new(&handbook());
+    for fusion in [Fusion::Blend, Fusion::Rrf, Fusion::Weighted, Fusion::Dbsf] {
+        for mode in [Mode::Hybrid, Mode::Lexical, Mode::Dense] {
+            let asked = Query { fusion, mode, explain: true, ..text("the office pays refunds") };
+            let [one, two] = [(); 2].map(|()| Hits { timings: Timings::default(), ..house.ask(&asked).unwrap() });
+            assert_eq!(one, two);
+            assert_eq!((one.mode, one.fusion), (mode, fusion));
+            assert!(!one.hits.is_empty() && one.hits.is_sorted_by(|a, b| a.score >= b.score));
+        }
+    }
+}
+
+#[test]
+fn each_mode_uses_its_leg() {
+    let house = House::new(&handbook());
+    let ask = |mode| house.ask(&Query { mode, explain: true, ..text("refund receipt") }).unwrap();
+    let (lexical, dense) = (ask(Mode::Lexical), ask(Mode::Dense));
+    assert_eq!((lexical.weight, dense.weight), (0.0, 1.0));
+    assert!(lexical.hits.iter().all(|hit| hit.highlights.len() + 1 > 1 && hit.explain.as_ref().unwrap().dense_score.is_none()));
+    assert_eq!(dense.hits.len(), 7);
+    assert!(dense.hits.iter().all(|hit| hit.explain.as_ref().unwrap().lexical_rank.is_none()));
+    assert!(dense.hits[0].explain.as_ref().unwrap().lexical_score > 0.0, "scores are completed for who asks why");
+    let no_embedder = query(&house.snapshot, None, &Query { mode: Mode::Lexical, ..text("refund") }).unwrap();
+    assert_eq!(no_embedder.hits.len(), 3);
+    for mode in [Mode::Hybrid, Mode::Dense] {
+        let refused = query(&house.snapshot, None, &Query { mode, ..text("refund") });
+        assert!(matches!(refused, Err(Error::Options { what }) if what.contains("fake-hash")));
+    }
+}
+
+#[test]
+fn an_index_without_vectors_is_searched_by_words() {
+    let house = House::without_vectors(&handbook());
+    let hits = house.ask(&text("refund")).unwrap();
+    assert_eq!((hits.mode, hits.hits.len()), (Mode::Lexical, 3));
+    assert!(hits.notes[0].contains("no vectors"), "{:?}", hits.notes);
+    assert_eq!(hits.strength, Strength::Found);
+    for asked in [Query { mode: Mode::Dense, ..text("refund") }, Query { mmr: Some(0.5), ..text("refund") }] {
+        assert!(matches!(house.ask(&asked), Err(Error::Options { .. })));
+    }
+}
+
+#[test]
+fn nonsense_is_not_found() {
+    for house in [House::new(&handbook()), House::without_vectors(&handbook())] {
+        let strength = |words: &str| house.ask(&text(words)).unwrap().strength;
+        assert_eq!(strength("refunds take ten days"), Strength::Found);
+        assert_eq!(strength("zxqv wobblefrotz"), Strength::Nothing);
+        assert_eq!(strength("?!"), Strength::Nothing);
+    }
+}
+
+#[test]
+fn a_filter_acts_inside_both_legs() {
+    // 300 chunks that match better than the only one that is allowed.
+    let many: Vec<String> = (0..300).map(|i| format!("harbour harbour harbour {i}")).collect();
+    let house = House::new(&[
+        ("a/many.txt".into(), "default", many),
+        source("b/one.md", &["a quiet village, far from any harbour, with a market on Sundays"]),
+        source("b/two.md", &["mountains"]),
+    ]);
+    for mode in [Mode::Hybrid, Mode::Lexical, Mode::Dense] {
+        let asked = Query { mode, filter: Some("path:b/** type:md".into()), ..text("harbour") };
+        assert!(house.found(&asked)[0].starts_with("a quiet village"), "{mode:?}");
+    }
+    let hits = house.ask(&Query { filter: Some("type:pdf".into()), ..text("harbour") }).unwrap();
+    assert_eq!((hits.hits.len(), hits.strength, hits.relevance), (0, Strength::Nothing, 0.0));
+    assert!(hits.notes.iter().any(|note| note.contains("filter allows no chunk")));
+    assert!(matches!(
+        house.ask(&Query { filter: Some("typ:pdf".into()), ..text("harbour") }),
+        Err(Error::UnknownField { field, .. }) if field == "typ"
+    ));
+}
+
+#[test]
+fn collections_are_apart() {
+    let house = House::new(&[
+        ("x.md".into(), "work", vec!["tea at work".into()]),
+        ("x.md".into(), "home", vec!["tea at home".into()]),
+    ]);
+    let asked = |name: &str| Query { collection: Some(name.into()), ..text("tea") };
+    assert_eq!(house.found(&asked("home")), ["tea at home"]);
+    match house.ask(&asked("hom")) {
+        Err(Error::NoCollection { name, known }) => assert_eq!((name.as_str(), known.as_str()), ("hom", "`home`, `work`")),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_cap_for_each_source_looks_further_than_the_first_candidates() {
+    let many: Vec<String> = (0..400).map(|i| format!("harbour {i}")).collect();
+    let house = House::new(&[
+        ("many.txt".into(), "default", many),
+        source("one.txt", &["a long and slow walk to the old harbour and from there to the new town"]),
+    ]);
+    for mode in [Mode::Hybrid, Mode::Lexical] {
+        let asked = Query { mode, per_source: Some(1), k: 2, ..text("harbour") };
+        let paths: Vec<String> = house.ask(&asked).unwrap().hits.into_iter().map(|hit| hit.chunk.path).collect();
+        assert_eq!(paths, ["many.txt", "one.txt"], "{mode:?}");
+    }
+    let asked = Query { per_source: Some(3), k: 5, mmr: Some(0.7), ..text("harbour") };
+    assert_eq!(house.ask(&asked).unwrap().hits.iter().filter(|hit| hit.chunk.path == "many.txt").count(), 3);
+}
+
+#[test]
+fn more_like_a_chunk() {
+    let house = House::new(&handbook());
+    let id = house.ask(&text("refund receipt")).unwrap().hits[0].chunk.id;
+    let asked = Query { like: Some(id), k: 2, ..Query::default() };
+    // Its own vector is in the index: no model is needed.
+    let hits = query(&house.snapshot, None, &asked).unwrap();
+    assert_eq!(hits.hits.len(), 2);
+    assert!(hits.hits.iter().all(|hit| hit.chunk.id != id));
+    let missing = Query { like: Some(ChunkId(1)), ..Query::default() };
+    assert!(matches!(house.ask(&missing), Err(Error::NoChunk { id: ChunkId(1) })));
+}
+
+#[test]
+fn neighbours_come_in_order() {
+    let house = House::new(&[source("a.md", &["one", "two", "three", "four", "five"]), source("b.md", &["six"])]);
+    let asked = |context| Query { context, k: 1, ..text("three") };
+    let hit = |context| house.ask(&asked(context)).unwrap().hits.remove(0);
+    let texts = |records: &[ChunkRecord]| records.iter().map(|record| record.text.clone()).collect::<Vec<_>>();
+    for (context, before, after) in
+        [(0, vec![], vec![]), (1, vec!["two"], vec!["four"]), (9, vec!["one", "two"], vec!["four", "five"])]
+    {
+        let hit = hit(context);
+        assert_eq!((texts(&hit.before), texts(&hit.after)), (before.into_iter().map(String::from).collect(), after.into_iter().map(String::from).collect()));
+    }
+}
+
+#[test]
+fn relevance_is_what_min_score_compares() {
+    let house = House::new(&handbook());
+    let all = house.ask(&text("refund receipt")).unwrap();
+    let middle = all.hits[1].relevance;
+    let some = house.ask(&Query { min_score: Some(middle), ..text("refund receipt") }).unwrap();
+    let want: Vec<ChunkId> =
+        all.hits.iter().filter(|hit| hit.relevance >= middle).map(|hit| hit.chunk.id).collect();
+    assert_eq!(some.hits.iter().map(|hit| hit.chunk.id).collect::<Vec<_>>(), want);
+    assert_eq!((some.relevance, some.strength), (all.relevance, all.strength), "the query is not judged by what is kept");
+    let none = house.ask(&Query { min_score: Some(1.0), ..text("wobblefrotz") }).unwrap();
+    assert!(none.hits.is_empty() && none.notes.iter().any(|note| note.contains("relevant")), "{:?}", none.notes);
+}
+
+#[test]
+fn diversity_puts_repetitions_last() {
+    let house = House::new(&[
+        source("a.txt", &["salt marsh birds", "salt marsh birds", "birds of the northern salt pans", "granite"]),
+    ]);
+    let order = |mmr| house.found(&Query { mmr, k: 3, ..text("salt marsh birds") });
+    assert_eq!(order(None)[..2], ["salt marsh birds"; 2]);
+    assert_eq!(order(Some(1.0)), order(None));
+    assert_eq!(order(Some(0.5))[1], "birds of the northern salt pans");
+}
+
+#[test]
+fn no_character_means_anything_unless_asked() {
+    let house = House::new(&handbook());
+    for words in ["refund AND (", "\"refund", "title:refund -receipt", "refund~2^", "*", "a\\", "[x TO y]", "𝔯efund"] {
+        house.ask(&text(words)).unwrap();
+    }
+    let syntax = QuerySyntax::Tantivy;
+    let phrase = Query { syntax, mode: Mode::Lexical, ..text("\"needs the receipt\"") };
+    assert_eq!(house.found(&phrase), ["A refund needs the receipt."]);
+    assert!(matches!(house.ask(&Query { syntax, ..text("refund AND (") }), Err(Error::Index(_))));
+}
+
+#[test]
+fn an_empty_index_has_no_answer() {
+    let dir = tempfile::tempdir().unwrap();
+    let embedder = FakeEmbedder::new();
+    let index = Index::create(&dir.path().join(".rag"), &Settings { space: Some(embedder.space().clone()) }).unwrap();
+    let snapshot = index.snapshot().unwrap();
+    for mode in [Mode::Hybrid, Mode::Lexical, Mode::Dense] {
+        let hits = query(&snapshot, Some(&embedder), &Query { mode, ..text("anything") }).unwrap();
+        assert!(hits.hits.is_empty() && hits.strength == Strength::Nothing && !hits.notes.is_empty(), "{hits:?}");
+    }
+    let asked = Query { collection: Some("x".into()), ..text("anything") };
+    assert!(matches!(query(&snapshot, Some(&embedder), &asked), Err(Error::NoCollection { .. })));
+}
+
+/// Gives what it is told for every query.
+struct Told(EmbeddingSpace, Vec<f32>);
+
+impl Embedder for Told {
+    fn space(&self) -> &EmbeddingSpace {
+        &self.0
+    }
+    fn embed_passages(&self, _: &[&str]) -> model::Result<Vec<f32>> {
+        Err(model::Error::Cancelled)
+    }
+    fn embed_query(&self, _: &str) -> model::Result<Vec<f32>> {
+        if self.1.is_empty() { Err(model::Error::Cancelled) } else { Ok(self.1.clone()) }
+    }
+    fn concurrency(&self) -> usize {
+        1
+    }
+    fn batch_size(&self) -> usize {
+        1
+    }
+    fn backend(&self) -> String {
+        "told".into()
+    }
+}
+
+#[test]
+fn a_failing_model_ends_the_query() {
+    let house = House::new(&handbook());
+    let dim = house.embedder.space().dim;
+    for vector in [vec![], vec![0.5; dim - 1], vec![f32::NAN; dim], vec![f32::INFINITY; dim]] {
+        let told = Told(house.embedder.space().clone(), vector);
+        assert!(matches!(query(&house.snapshot, Some(&told), &text("refund")), Err(Error::Model(_))));
+    }
+    let zero = Told(house.embedder.space().clone(), vec![0.0; dim]);
+    assert!(query(&house.snapshot, Some(&zero), &text("refund")).unwrap().hits.iter().all(|hit| hit.score.is_finite()));
+}
