@@ -314,7 +314,12 @@ fn embedder() -> impl Embedder {
 #[test]
 fn small_collections_reach_their_goals() {
     let Some(eval) = collections() else { return };
-    let goals = [("adi", "en", 1, 0.53), ("xquad/en", "en", 8, 0.98), ("xquad/ru", "ru", 8, 0.95), ("xquad/zh", "zh", 8, 0.965)];
+    let goals = [
+        ("adi", "en", 1, 0.53),
+        ("xquad/en", "en", 8, 0.98),
+        ("xquad/ru", "ru", 8, 0.95),
+        ("xquad/zh", "zh", 8, 0.965),
+    ];
     check(&eval, &embedder(), &goals.map(|(name, lang, step, ndcg)| Goal { name, lang, step, ndcg }));
 }
 

@@ -41,7 +41,12 @@ pub fn ask(
     on_event: &mut dyn FnMut(AskEvent<'_>) -> ControlFlow<()>,
 ) -> Result<Answer> {
     let start = Instant::now();
-    let hits = super::query(snapshot, embedder, &ask.query)?;
+    let mut query = ask.query.clone();
+    if chat.is_none() {
+        // A list may begin in the chunk after the one that introduces it.
+        query.context = query.context.max(1);
+    }
+    let hits = super::query(snapshot, embedder, &query)?;
     let retrieve_ms = ms(start);
     if on_event(AskEvent::Retrieved(&hits)).is_break() {
         return Err(Error::Model(model::Error::Cancelled));

@@ -144,7 +144,8 @@ fn check(draft: &mut Draft, checker: &Checker<'_>) {
     let kind = draft.unit.kind;
     // Links are no words; those that stay are looked up letter by letter.
     let claim = if kind == Kind::Code { draft.bare.clone() } else { links::strip(&draft.bare, &|_| false).0 };
-    let judge = |cited: &[usize]| checker.judge(&claim, kind, cited);
+    let claim = checker.claim(&claim, kind);
+    let judge = |cited: &[usize]| checker.judge(&claim, cited);
     let named: Vec<usize> = draft.named.iter().map(|n| *n as usize - 1).collect();
     let mut single: Vec<Verdict> = named.iter().map(|at| judge(&[*at])).collect();
     let mut verdict = judge(&named);

@@ -61,7 +61,7 @@ struct Candidate {
 
 /// Picks the sentences. `None` if none shares a telling word with the question or is close to it.
 pub(super) fn extract(hits: &[Hit], question: &str, embedder: Option<&dyn Embedder>) -> Result<Option<Extract>> {
-    let passages: Vec<Passage> = distinct(hits).into_iter().map(|hit| Passage::of_hit(0, hit)).collect();
+    let passages: Vec<Passage> = distinct(hits).into_iter().map(whole).collect();
     let idf = Idf::of(hits, question);
     let mut candidates: Vec<Candidate> = Vec::new();
     for (chunk, passage) in passages.iter().enumerate() {
@@ -83,6 +83,12 @@ pub(super) fn extract(hits: &[Hit], question: &str, embedder: Option<&dyn Embedd
     candidates.retain(|c| c.rare || c.cosine.is_some_and(|cosine| cosine >= CLOSE));
     let chosen = choose(candidates);
     Ok((!chosen.is_empty()).then(|| write(chosen, passages)))
+}
+
+/// A chunk as a passage; with the next one if it ends where a list or code is about to begin.
+fn whole(hit: &Hit) -> Passage {
+    let passage = Passage::of_hit(0, hit);
+    if hit.chunk.text.trim_end().ends_with([':', '：']) { passage.continued(hit) } else { passage }
 }
 
 /// The best chunks without those that only repeat another one.
@@ -161,7 +167,9 @@ fn collect(chunk: usize, passage: &Passage, question: &str, idf: &Idf, candidate
         passage.context()
     ));
     let mut table: Option<&str> = Some(passage.context()).filter(|context| !context.is_empty());
-    for (at, unit) in units.iter().enumerate() {
+    // What stands in a chunk that was added is shown with what introduces it, and not by itself.
+    let own_end = record.text.len();
+    for (at, unit) in units.iter().enumerate().take_while(|(_, unit)| unit.range.start < own_end) {
         match unit.kind {
             Kind::Heading => {
                 headings.extend(tongue.words(&text[unit.range.clone()]));
@@ -396,7 +404,11 @@ fn write(chosen: Vec<Candidate>, passages: Vec<Passage>) -> Extract {
     let mut sentences = Vec::new();
     for candidate in chosen {
         let passage = &passages[candidate.chunk];
-        let Some(span) = passage.document_span(candidate.range.clone()) else { continue };
+        // What spans two chunks is quoted by its longer part: between them the document may have other bytes than we.
+        let parts =
+            passage.quotable().map(|whole| candidate.range.start.max(whole.start)..candidate.range.end.min(whole.end));
+        let Some(quoted) = parts.filter(|part| !part.is_empty()).max_by_key(Range::len) else { continue };
+        let Some(span) = passage.document_span(quoted.clone()) else { continue };
         let n = order.iter().position(|chunk| *chunk == candidate.chunk).map_or(0, |at| at as u32 + 1);
         if !text.is_empty() {
             text.push_str("\n\n");
@@ -405,7 +417,7 @@ fn write(chosen: Vec<Candidate>, passages: Vec<Passage>) -> Extract {
         let code = candidate.shown.trim_end().ends_with("```");
         let shown = format!("{}{}[{n}]", candidate.shown, if code { "\n" } else { " " });
         text.push_str(&shown);
-        let quote = passage.text[candidate.range].to_owned();
+        let quote = passage.text[quoted].to_owned();
         sentences.push(Sentence {
             text: shown,
             range: start..text.len(),

@@ -122,7 +122,10 @@ fn text(text: &str) -> Query {
 fn handbook() -> Vec<Source> {
     vec![
         source("refunds.md", &["Refunds take ten days.", "A refund needs the receipt.", "Write to the office."]),
-        source("travel.md", &["Trains are booked by the office.", "Flights need an approval.", "Hotels are paid later."]),
+        source(
+            "travel.md",
+            &["Trains are booked by the office.", "Flights need an approval.", "Hotels are paid later."],
+        ),
         source("code.txt", &["fn main() { println!(\"refunded\"); }"]),
     ]
 }
@@ -174,7 +177,12 @@ fn each_mode_uses_its_leg() {
     let ask = |mode| house.ask(&Query { mode, explain: true, ..text("refund receipt") }).unwrap();
     let (lexical, dense) = (ask(Mode::Lexical), ask(Mode::Dense));
     assert_eq!((lexical.weight, dense.weight), (0.0, 1.0));
-    assert!(lexical.hits.iter().all(|hit| hit.highlights.len() + 1 > 1 && hit.explain.as_ref().unwrap().dense_score.is_none()));
+    assert!(
+        lexical
+            .hits
+            .iter()
+            .all(|hit| hit.highlights.len() + 1 > 1 && hit.explain.as_ref().unwrap().dense_score.is_none())
+    );
     assert_eq!(dense.hits.len(), 7);
     assert!(dense.hits.iter().all(|hit| hit.explain.as_ref().unwrap().lexical_rank.is_none()));
     assert!(dense.hits[0].explain.as_ref().unwrap().lexical_score > 0.0, "scores are completed for who asks why");
@@ -239,7 +247,9 @@ fn collections_are_apart() {
     let asked = |name: &str| Query { collection: Some(name.into()), ..text("tea") };
     assert_eq!(house.found(&asked("home")), ["tea at home"]);
     match house.ask(&asked("hom")) {
-        Err(Error::NoCollection { name, known }) => assert_eq!((name.as_str(), known.as_str()), ("hom", "`home`, `work`")),
+        Err(Error::NoCollection { name, known }) => {
+            assert_eq!((name.as_str(), known.as_str()), ("hom", "`home`, `work`"))
+        }
         other => panic!("{other:?}"),
     }
 }
@@ -283,7 +293,10 @@ fn neighbours_come_in_order() {
         [(0, vec![], vec![]), (1, vec!["two"], vec!["four"]), (9, vec!["one", "two"], vec!["four", "five"])]
     {
         let hit = hit(context);
-        assert_eq!((texts(&hit.before), texts(&hit.after)), (before.into_iter().map(String::from).collect(), after.into_iter().map(String::from).collect()));
+        assert_eq!(
+            (texts(&hit.before), texts(&hit.after)),
+            (before.into_iter().map(String::from).collect(), after.into_iter().map(String::from).collect())
+        );
     }
 }
 
@@ -293,19 +306,23 @@ fn relevance_is_what_min_score_compares() {
     let all = house.ask(&text("refund receipt")).unwrap();
     let middle = all.hits[1].relevance;
     let some = house.ask(&Query { min_score: Some(middle), ..text("refund receipt") }).unwrap();
-    let want: Vec<ChunkId> =
-        all.hits.iter().filter(|hit| hit.relevance >= middle).map(|hit| hit.chunk.id).collect();
+    let want: Vec<ChunkId> = all.hits.iter().filter(|hit| hit.relevance >= middle).map(|hit| hit.chunk.id).collect();
     assert_eq!(some.hits.iter().map(|hit| hit.chunk.id).collect::<Vec<_>>(), want);
-    assert_eq!((some.relevance, some.strength), (all.relevance, all.strength), "the query is not judged by what is kept");
+    assert_eq!(
+        (some.relevance, some.strength),
+        (all.relevance, all.strength),
+        "the query is not judged by what is kept"
+    );
     let none = house.ask(&Query { min_score: Some(1.0), ..text("wobblefrotz") }).unwrap();
     assert!(none.hits.is_empty() && none.notes.iter().any(|note| note.contains("relevant")), "{:?}", none.notes);
 }
 
 #[test]
 fn diversity_puts_repetitions_last() {
-    let house = House::new(&[
-        source("a.txt", &["salt marsh birds", "salt marsh birds", "birds of the northern salt pans", "granite"]),
-    ]);
+    let house = House::new(&[source(
+        "a.txt",
+        &["salt marsh birds", "salt marsh birds", "birds of the northern salt pans", "granite"],
+    )]);
     let order = |mmr| house.found(&Query { mmr, k: 3, ..text("salt marsh birds") });
     assert_eq!(order(None)[..2], ["salt marsh birds"; 2]);
     assert_eq!(order(Some(1.0)), order(None));
@@ -315,7 +332,8 @@ fn diversity_puts_repetitions_last() {
 #[test]
 fn no_character_means_anything_unless_asked() {
     let house = House::new(&handbook());
-    for words in ["refund AND (", "\"refund", "title:refund -receipt", "refund~2^", "*", "a\\", "[x TO y]", "𝔯efund"] {
+    for words in ["refund AND (", "\"refund", "title:refund -receipt", "refund~2^", "*", "a\\", "[x TO y]", "𝔯efund"]
+    {
         house.ask(&text(words)).unwrap();
     }
     let syntax = QuerySyntax::Tantivy;

@@ -98,10 +98,9 @@ impl Claim {
             return true;
         }
         let squeezed: String = name.norm.chars().filter(|c| c.is_alphanumeric()).collect();
-        let mut tongue = Tongue::of(Some(&evidence.lang));
-        let stem = tongue.stem_of(&name.norm);
-        squeezed.chars().count() >= 5 && evidence.squeezed.contains(&squeezed)
-            || evidence.norms.iter().any(|norm| same_stem(&tongue.stem_of(norm), &stem))
+        evidence.stems.contains(&name.stem)
+            || squeezed.chars().count() >= 5 && evidence.squeezed.contains(&squeezed)
+            || evidence.stems.iter().any(|stem| same_stem(stem, &name.stem))
     }
 
     /// The first word of a sentence has a capital anyway. It is a name if a name follows, if another passage or the

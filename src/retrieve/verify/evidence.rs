@@ -44,6 +44,11 @@ impl Clause {
         })
     }
 
+    /// The word is part of a fact: of a number, its unit, a date.
+    pub fn is_measured(&self, word: &Word) -> bool {
+        self.facts.iter().any(|fact| fact.range.start <= word.range.start && word.range.end <= fact.range.end)
+    }
+
     /// The content word right after a fact: what is counted.
     pub fn counted(&self, fact: &Fact) -> Option<&Word> {
         let next = self.words.iter().find(|word| word.range.start >= fact.range.end)?;
@@ -61,6 +66,8 @@ pub(super) struct Evidence<'p> {
     pub facts: Vec<Fact>,
     /// Lower-case words of text, header and context.
     pub norms: HashSet<String>,
+    /// Their stems.
+    pub stems: HashSet<String>,
     /// Letters and digits of the same in lower case.
     pub squeezed: String,
     /// The same for verbatim comparison: see [`plain`].
@@ -106,7 +113,7 @@ impl<'p> Evidence<'p> {
         }
         let whole = format!("{around}\n{text}");
         let named = format!("{}\n{whole}", record.path);
-        let norms = tongue.words(&named).into_iter().map(|word| word.norm).collect();
+        let (norms, stems) = tongue.words(&named).into_iter().map(|word| (word.norm, word.stem)).unzip();
         Self {
             passage,
             german: tongue.is_german(),
@@ -114,6 +121,7 @@ impl<'p> Evidence<'p> {
             clauses,
             facts: facts::facts(&whole, &lang),
             norms,
+            stems,
             squeezed: whole.to_lowercase().chars().filter(|c| c.is_alphanumeric()).collect(),
             plain: plain(&format!("{around}\n{}", passage.text)),
             lang,

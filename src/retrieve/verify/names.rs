@@ -13,6 +13,7 @@ pub(super) struct Name {
     pub at: usize,
     pub word: String,
     pub norm: String,
+    pub stem: String,
     /// It begins the sentence, where any word has a capital.
     pub first: bool,
     /// The word before it is a name too.
@@ -49,7 +50,8 @@ pub(super) fn names(text: &str, tongue: &mut Tongue) -> Vec<Name> {
             let gap = &text[last.at + last.word.len()..at];
             matches!(gap, " " | "-" | " & ")
         });
-        names.push(Name { at, word: word.to_owned(), norm, first: first && !inner, follows });
+        let stem = tongue.stem_of(&norm);
+        names.push(Name { at, word: word.to_owned(), norm, stem, first: first && !inner, follows });
     }
     // A title in capitals: its capitals say nothing.
     let open = !text.trim_end().ends_with(['.', '!', '?']);

@@ -179,7 +179,8 @@ fn conflict(claim: &Claim, own: &Clause, evidence: &Evidence, clause: &Clause) -
         }
     }
     for (at, word) in own.words.iter().enumerate() {
-        if (word.stop && !is_opposable_stop(&word.norm)) || has_word(&clause.words, word, german) {
+        let silent = word.stop && !is_opposable_stop(&word.norm);
+        if silent || own.is_measured(word) || has_word(&clause.words, word, german) {
             continue;
         }
         let negated = own.polarity.negated.contains(&at);
@@ -189,7 +190,7 @@ fn conflict(claim: &Claim, own: &Clause, evidence: &Evidence, clause: &Clause) -
             let same_way = negated == clause.polarity.negated.contains(there);
             let absent = !own.words.iter().any(|mine| mine.norm == other.norm);
             let fits = !word.stop || follows_alike(own, at, clause, *there, german);
-            (opposed || denied) && same_way && absent && fits
+            (opposed || denied) && same_way && absent && fits && !clause.is_measured(other)
         });
         if let Some((_, other)) = opposite {
             return Some(format!(
