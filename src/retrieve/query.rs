@@ -3,7 +3,7 @@
 //! plan → allowed set → both legs at once → both scores of every candidate → one order → what to keep → what to show.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     time::{Duration, Instant},
 };
 
@@ -19,7 +19,7 @@ use super::{
     snippet::snippet,
 };
 use crate::{
-    index::{Allowed, LexicalQuery, Snapshot},
+    index::{Allowed, ChunkRecord, LexicalQuery, Snapshot},
     model::Embedder,
     types::{ChunkId, Score},
 };
@@ -74,6 +74,12 @@ pub fn query(snapshot: &Snapshot, embedder: Option<&dyn Embedder>, query: &Query
             chosen.lost
         ));
     }
+    if ranking.fused.is_empty() && snapshot.generation() == 0 {
+        notes.push("nothing was ingested yet".to_owned());
+    }
+    if chosen.results.is_empty() && !ranking.fused.is_empty() && chosen.lost == 0 {
+        notes.push("no result is as relevant as was asked for".to_owned());
+    }
     if query.explain
         && matches!(ranking.scale, Scale { calibration: Calibration::Estimated { .. }, trust } if trust > 0.0)
     {
@@ -81,8 +87,10 @@ pub fn query(snapshot: &Snapshot, embedder: Option<&dyn Embedder>, query: &Query
     }
 
     let begun = Instant::now();
-    let relevance = ranking.relevance(snapshot, &words)?;
-    let hits = show(snapshot, query, &words, &ranking, chosen.results)?;
+    let coverage = Coverage::of(snapshot, &words, &ranking, &chosen.results)?;
+    let relevance = ranking.relevance(&coverage);
+    let shown = Shown { snapshot, query, words: &words, scale: ranking.scale, coverage: &coverage };
+    let hits = shown.hits(chosen.results)?;
     timings.load_ms += millis(begun.elapsed());
     Ok(Hits {
         hits,
@@ -235,16 +243,41 @@ fn order(candidates: &[Candidate], query: &Query, mode: Mode, gate: Gate, zero: 
 }
 
 impl Ranking {
+    /// The first results, which lend the whole query their coverage.
+    fn first(&self) -> impl Iterator<Item = ChunkId> + '_ {
+        self.fused.iter().take(COVERAGE_OF).map(|fused| fused.candidate.id)
+    }
+
     /// Relevance of the query as a whole: the highest cosine of the dense leg with the highest coverage of the first
     /// results.
-    fn relevance(&self, snapshot: &Snapshot, words: &LexicalQuery) -> Result<f32> {
-        let first: Vec<ChunkId> = self.fused.iter().take(COVERAGE_OF).map(|fused| fused.candidate.id).collect();
-        if first.is_empty() {
-            return Ok(0.0);
+    fn relevance(&self, coverage: &Coverage) -> f32 {
+        if self.fused.is_empty() {
+            return 0.0;
         }
-        let coverage = snapshot.coverage(words, &first)?.into_iter().fold(0.0, f32::max);
         let cosine = self.found.dense.first().map(|(_, cosine)| *cosine);
-        Ok(self.scale.relevance(cosine, coverage))
+        self.scale.relevance(cosine, self.first().map(|id| coverage.get(id)).fold(0.0, f32::max))
+    }
+}
+
+/// The share of the query's words that chunks hold.
+struct Coverage(HashMap<ChunkId, f32>);
+
+impl Coverage {
+    /// Of the first of a ranking and of the results, in one pass over the postings.
+    fn of(
+        snapshot: &Snapshot,
+        words: &LexicalQuery,
+        ranking: &Ranking,
+        results: &[(Fused, ChunkRecord)],
+    ) -> Result<Self> {
+        let ids: BTreeSet<ChunkId> = ranking.first().chain(results.iter().map(|(_, chunk)| chunk.id)).collect();
+        let ids: Vec<ChunkId> = ids.into_iter().collect();
+        let shares = snapshot.coverage(words, &ids)?;
+        Ok(Self(ids.into_iter().zip(shares).collect()))
+    }
+
+    fn get(&self, id: ChunkId) -> f32 {
+        self.0.get(&id).copied().unwrap_or(0.0)
     }
 }
 
@@ -275,32 +308,39 @@ fn select(
     Ok(chosen)
 }
 
-/// The results with all that is shown of them.
-fn show(
-    snapshot: &Snapshot,
-    query: &Query,
-    words: &LexicalQuery,
-    ranking: &Ranking,
-    results: Vec<(Fused, crate::index::ChunkRecord)>,
-) -> Result<Vec<Hit>> {
-    let ids: Vec<ChunkId> = results.iter().map(|(fused, _)| fused.candidate.id).collect();
-    let coverage: HashMap<ChunkId, f32> = ids.iter().copied().zip(snapshot.coverage(words, &ids)?).collect();
-    let mut neighbours = Neighbours::new(snapshot);
-    let mut hits = Vec::with_capacity(results.len());
-    for (place, (fused, chunk)) in results.into_iter().enumerate() {
+/// What turns results into what is shown of them.
+struct Shown<'a> {
+    snapshot: &'a Snapshot,
+    query: &'a Query,
+    words: &'a LexicalQuery,
+    scale: Scale,
+    coverage: &'a Coverage,
+}
+
+impl Shown<'_> {
+    fn hits(&self, results: Vec<(Fused, ChunkRecord)>) -> Result<Vec<Hit>> {
+        let mut neighbours = Neighbours::new(self.snapshot);
+        results
+            .into_iter()
+            .zip(1..)
+            .map(|((fused, chunk), rank)| self.hit(rank, fused, chunk, &mut neighbours))
+            .collect()
+    }
+
+    fn hit(&self, rank: usize, fused: Fused, chunk: ChunkRecord, neighbours: &mut Neighbours<'_>) -> Result<Hit> {
         let Fused { candidate, score, lexical, dense } = fused;
-        let coverage = coverage.get(&candidate.id).copied().unwrap_or(0.0);
-        let (before, after) = neighbours.of(&chunk, query.context)?;
-        let marks = highlight::marks(words, &chunk);
-        hits.push(Hit {
-            rank: place + 1,
+        let coverage = self.coverage.get(candidate.id);
+        let (before, after) = neighbours.of(&chunk, self.query.context)?;
+        let marks = highlight::marks(self.words, &chunk);
+        Ok(Hit {
+            rank,
             score,
-            relevance: ranking.scale.relevance(candidate.cosine, coverage),
+            relevance: self.scale.relevance(candidate.cosine, coverage),
             snippet: snippet(&chunk.text, &marks),
-            highlights: marks.into_iter().map(|mark| mark.range).collect(),
+            highlights: highlight::ranges(marks),
             before,
             after,
-            explain: query.explain.then_some(Explain {
+            explain: self.query.explain.then_some(Explain {
                 lexical_rank: candidate.lexical_rank,
                 lexical_score: candidate.bm25,
                 lexical_normalised: lexical,
@@ -310,9 +350,8 @@ fn show(
                 coverage,
             }),
             chunk,
-        });
+        })
     }
-    Ok(hits)
 }
 
 fn millis(duration: Duration) -> f64 {

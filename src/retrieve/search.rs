@@ -53,6 +53,14 @@ pub(super) struct Found {
     pub cut: bool,
 }
 
+/// What the dense leg brought.
+#[derive(Default)]
+struct Encoded {
+    vector: Option<Vec<f32>>,
+    encoding: Duration,
+    found: Vec<(ChunkId, Score)>,
+}
+
 impl Legs<'_> {
     /// Runs both legs at the same time, `depth` candidates each. Errors: the index's; the model's where encoding fails or
     /// gives another number of values than the index holds.
@@ -61,13 +69,7 @@ impl Legs<'_> {
             Some(words) if !words.is_empty() => self.snapshot.lexical(words, depth, self.allowed),
             _ => Ok(Vec::new()),
         };
-        let dense = || -> Result<(Option<Vec<f32>>, Duration, Vec<(ChunkId, Score)>)> {
-            let begun = Instant::now();
-            let Some(vector) = self.vector()? else { return Ok((None, Duration::ZERO, Vec::new())) };
-            let encoding = begun.elapsed();
-            let found = self.snapshot.dense(&vector, depth, self.allowed)?;
-            Ok((Some(vector), encoding, found))
-        };
+        let dense = || self.dense(depth);
         let (lexical, dense) = match (self.words, self.dense) {
             (None, _) | (_, Dense::Off) => (lexical(), dense()),
             // The encoder stays on this thread: it may keep what it needs for the next query there.
@@ -77,12 +79,20 @@ impl Legs<'_> {
                 (other.join().unwrap_or_else(|panicked| panic::resume_unwind(panicked)), dense)
             }),
         };
-        let (mut lexical, (vector, encoding, mut dense)) = (lexical?, dense?);
+        let (mut lexical, Encoded { vector, encoding, found: mut dense }) = (lexical?, dense?);
         let cut = lexical.len() >= depth || dense.len() >= depth;
         for leg in [&mut lexical, &mut dense] {
             leg.retain(|(id, score)| Some(*id) != self.without && score.is_finite());
         }
         Ok(Found { lexical, dense, vector, encoding, cut })
+    }
+
+    fn dense(&self, depth: usize) -> Result<Encoded> {
+        let begun = Instant::now();
+        let Some(vector) = self.vector()? else { return Ok(Encoded::default()) };
+        let encoding = begun.elapsed();
+        let found = self.snapshot.dense(&vector, depth, self.allowed)?;
+        Ok(Encoded { vector: Some(vector), encoding, found })
     }
 
     fn vector(&self) -> Result<Option<Vec<f32>>> {

@@ -32,6 +32,9 @@ pub(super) fn snippet(text: &str, marks: &[Mark]) -> Range<usize> {
     page.trimmed(text, start..end)
 }
 
+/// What stands within a word that has more than letters.
+const TIES: [&str; 6] = ["-", "‐", "/", "\\", "_", "@"];
+
 const WORD_START: u8 = 1;
 const WORD_END: u8 = 2;
 const SENTENCE_START: u8 = 4;
@@ -51,16 +54,22 @@ impl Page {
         let mut flags = vec![0u8; offsets.len()];
         let mut at = 0;
         let mut begins = true;
+        // The part before ties this one to a word: `well-known`, `src/main`.
+        let mut tied = false;
         let mut parts = text.split_word_bounds().peekable();
         while let Some(part) = parts.next() {
             let end = at + part.chars().count();
             let space_follows = parts.peek().is_none_or(|next| next.starts_with(char::is_whitespace));
             if part.contains(char::is_alphanumeric) {
-                flags[at] |= WORD_START;
+                if !tied {
+                    flags[at] |= WORD_START;
+                }
                 if std::mem::take(&mut begins) {
                     flags[at] |= SENTENCE_START;
                 }
-                flags[end] |= WORD_END;
+                if !parts.peek().is_some_and(|next| TIES.contains(next)) {
+                    flags[end] |= WORD_END;
+                }
             } else if part.contains('\n') {
                 flags[at] |= SENTENCE_END;
                 begins = true;
@@ -68,6 +77,7 @@ impl Page {
                 flags[end] |= SENTENCE_END;
                 begins = true;
             }
+            tied = TIES.contains(&part);
             at = end;
         }
         flags[0] |= WORD_START | SENTENCE_START;
@@ -239,6 +249,18 @@ mod tests {
             found.split(' ').all(|word| ["unbroken", "words", "without", "any", "stop"].contains(&word)),
             "{found}"
         );
+    }
+
+    #[test]
+    fn words_with_hyphens_and_slashes_are_words() {
+        let text = "well-known state-of-the-art src/retrieve/snippet.rs ".repeat(30);
+        for word in ["known", "art", "retrieve"] {
+            let at = text.len() / 2;
+            let at = at + text[at..].find(word).expect("a word");
+            let found = &text[snippet(&text, &[Mark { range: at..at + word.len(), term: 0 }])];
+            assert!(["well-", "state-", "src/"].iter().any(|start| found.starts_with(start)), "{found}");
+            assert!(["-known", "-art", ".rs"].iter().any(|end| found.ends_with(end)), "{found}");
+        }
     }
 
     #[test]

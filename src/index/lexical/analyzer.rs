@@ -73,7 +73,7 @@ fn normalised(text: &str) -> Cow<'_, str> {
     }
 }
 
-fn is_joiner(c: char) -> bool {
+pub(super) fn is_joiner(c: char) -> bool {
     matches!(c, '\u{200c}' | '\u{200d}')
 }
 
@@ -85,7 +85,7 @@ fn is_word(c: char) -> bool {
 }
 
 /// The next run of word characters from byte `from` on, without underscores and joiners around it.
-fn next_run(text: &str, from: usize) -> Option<(usize, usize)> {
+pub(super) fn next_run(text: &str, from: usize) -> Option<(usize, usize)> {
     let mut at = from;
     loop {
         let start = at + text[at..].find(is_word)?;
@@ -118,7 +118,7 @@ fn dotted_number(text: &str, start: usize, end: usize) -> Option<usize> {
 }
 
 /// A letter of a script that writes no spaces between words.
-fn is_dense(c: char) -> bool {
+pub(super) fn is_dense(c: char) -> bool {
     matches!(u32::from(c),
         0x0E00..=0x0EFF          // Thai, Lao
         | 0x1000..=0x109F        // Burmese

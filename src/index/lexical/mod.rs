@@ -7,6 +7,7 @@ pub(super) mod analyzer;
 mod directory;
 pub(super) mod document;
 pub(super) mod language;
+mod marks;
 pub(super) mod query;
 pub(super) mod schema;
 pub(super) mod search;

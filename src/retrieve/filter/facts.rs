@@ -39,11 +39,10 @@ pub(super) fn field(name: &str, key: Option<String>) -> Result<Fact> {
 
 /// The name a fact is asked for by; `Tag` and `Meta` without their key.
 pub(super) fn name_of(fact: &Fact) -> &'static str {
-    match fact {
-        Fact::Tag(_) => TAG,
-        Fact::Meta(_) => META,
-        plain => PLAIN.iter().find(|(_, known)| known == plain).map_or("", |(name, _)| name),
+    if let Fact::Tag(_) = fact {
+        return TAG;
     }
+    PLAIN.iter().find(|(_, known)| known == fact).map_or(META, |(name, _)| name)
 }
 
 fn strip_prefix_ignoring_case<'a>(name: &'a str, prefix: &str) -> Option<&'a str> {

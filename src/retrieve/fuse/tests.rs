@@ -5,16 +5,17 @@ use super::{
     *,
 };
 
-/// (id, bm25, cosine); ranks follow the scores, as two legs that bring every candidate they score above 0.
-fn candidates(rows: &[(u64, f32, Option<f32>)]) -> Vec<Candidate> {
-    let rank = |id: u64, score: &dyn Fn(&(u64, f32, Option<f32>)) -> Option<f32>| {
+/// (id, bm25, cosine).
+type Row = (u64, f32, Option<f32>);
+
+/// Ranks follow the scores, as two legs that bring every candidate they score above 0.
+fn candidates(rows: &[Row]) -> Vec<Candidate> {
+    let rank = |id: u64, score: &dyn Fn(&Row) -> Option<f32>| {
         let own = rows.iter().find(|row| row.0 == id).and_then(score)?;
-        let better = |row: &&(u64, f32, Option<f32>)| {
-            score(row).is_some_and(|other| other > own || (other == own && row.0 < id))
-        };
+        let better = |row: &&Row| score(row).is_some_and(|other| other > own || (other == own && row.0 < id));
         Some(rows.iter().filter(better).count() + 1)
     };
-    let lexical = |row: &(u64, f32, Option<f32>)| Some(row.1).filter(|&score| score > 0.0);
+    let lexical = |row: &Row| Some(row.1).filter(|&score| score > 0.0);
     rows.iter()
         .map(|&(id, bm25, cosine)| Candidate {
             id: ChunkId(id),
@@ -142,7 +143,7 @@ const METHODS: [(&str, Method); 4] = [
 
 #[test]
 fn degenerate_lists_give_finite_scores() {
-    let lists: [&[(u64, f32, Option<f32>)]; 8] = [
+    let lists: [&[Row]; 8] = [
         &[],
         &[(1, 3.0, Some(0.5))],
         &[(1, 0.0, None)],
@@ -165,7 +166,7 @@ fn degenerate_lists_give_finite_scores() {
     }
 }
 
-fn rows() -> impl Strategy<Value = Vec<(u64, f32, Option<f32>)>> {
+fn rows() -> impl Strategy<Value = Vec<Row>> {
     // Few distinct values, so that ties are common.
     let score = prop_oneof![Just(0.0f32), (0..8u8).prop_map(|n| f32::from(n) * 0.7), 0.0..30.0f32];
     let cosine = prop_oneof![
