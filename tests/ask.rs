@@ -116,7 +116,7 @@ fn source(path: &str, lang: &str, text: &str) -> (SourceRecord, Vec<NewChunk>) {
             text: body.to_owned(),
             lang: Some(lang.into()),
             tokens: 1,
-            fertility: 1.2,
+            fertility: if lang == "en" { 1.2 } else { 2.3 },
             code_share: 0.0,
         };
         let hash = blake3::hash(body.as_bytes());
@@ -195,7 +195,7 @@ fn extractive_answers_hold_what_was_asked_for() {
         ("Was kostet der Eintritt?", "12,50 Euro"),
     ] {
         let answer = house.ask(question, None);
-        assert_eq!(answer.status, AnswerStatus::Extractive, "{question}");
+        assert_eq!(answer.status, AnswerStatus::Extractive, "{question} {} {:?} {:?}", answer.relevance, answer.strength, answer.notes);
         assert!(answer.text.contains(part), "{question}\n{}", answer.text);
     }
     for question in ["Who won the football cup in Brazil?", "What is the boiling point of mercury?", "xyzzy plugh"] {
