@@ -12,7 +12,7 @@ use super::{
     extractive,
     offer::Offer,
     passages::{self, MAX_CANDIDATES, Passage},
-    prompt, query,
+    prompt,
     stream::Stream,
 };
 use crate::{
@@ -41,7 +41,12 @@ pub fn ask(
     on_event: &mut dyn FnMut(AskEvent<'_>) -> ControlFlow<()>,
 ) -> Result<Answer> {
     let start = Instant::now();
-    let hits = query(snapshot, embedder, &ask.query)?;
+    let mut query = ask.query.clone();
+    if chat.is_none() {
+        // A list may begin in the chunk after the one that introduces it.
+        query.context = query.context.max(1);
+    }
+    let hits = super::query(snapshot, embedder, &query)?;
     let retrieve_ms = ms(start);
     if on_event(AskEvent::Retrieved(&hits)).is_break() {
         return Err(Error::Model(model::Error::Cancelled));
@@ -125,7 +130,7 @@ fn asked(
 ) -> Result<Answer> {
     let question = ask.query.text.as_str();
     let context = chat.context_tokens().map_or(ask.context_tokens, |known| known.min(ask.context_tokens));
-    let mut passages = fitting(hits, ask, context)?;
+    let mut passages = fitting(hits, ask, context, usize::MAX)?;
     let model_start = Instant::now();
     let mut first_token_ms = None;
     let mut call = |passages: &[Passage]| {
@@ -138,12 +143,9 @@ fn asked(
     };
     let completion = match call(&passages) {
         Err(Error::Model(model::Error::TooLong { found, limit, .. })) => {
-            let fewer = fewer(hits, ask, context, passages.len(), found, limit)?;
+            let fewer = fewer(hits, ask, context, &passages, found, limit)?;
             let left_out = passages.len() - fewer.len().min(passages.len());
-            answer.notes.push(match limit {
-                Some(limit) => format!("the model reads {limit} tokens: {left_out} passages were left out"),
-                None => format!("the model reads fewer tokens: {left_out} passages were left out"),
-            });
+            answer.notes.push(format!("the model reads {limit} tokens: {left_out} passages were left out"));
             passages = fewer;
             call(&passages)?
         }
@@ -157,8 +159,8 @@ fn asked(
     Ok(answer)
 }
 
-/// Passages that fit into a context.
-fn fitting(hits: &Hits, ask: &Ask, context_tokens: usize) -> Result<Vec<Passage>> {
+/// Passages that fit into a context and cost `most_tokens` at most.
+fn fitting(hits: &Hits, ask: &Ask, context_tokens: usize, most_tokens: usize) -> Result<Vec<Passage>> {
     let overhead = prompt::overhead_tokens(&ask.query.text);
     let budget = budget::for_passages(context_tokens, ask.max_tokens, overhead);
     if budget < MIN_BUDGET_TOKENS {
@@ -170,27 +172,21 @@ fn fitting(hits: &Hits, ask: &Ask, context_tokens: usize) -> Result<Vec<Passage>
     }
     let candidates = &hits.hits[..hits.hits.len().min(MAX_CANDIDATES)];
     let headers: Vec<String> = candidates.iter().map(|hit| prompt::header(&Passage::of_hit(0, hit))).collect();
-    Ok(passages::choose(candidates, budget, prompt::frame_tokens(&headers)))
+    Ok(passages::choose(candidates, budget.min(most_tokens), prompt::frame_tokens(&headers)))
 }
 
-/// Fewer passages, for a model that read `found` tokens where it can read `limit` (if it says so), the answer among them.
-fn fewer(
-    hits: &Hits,
-    ask: &Ask,
-    context: usize,
-    before: usize,
-    found: u64,
-    limit: Option<u64>,
-) -> Result<Vec<Passage>> {
-    // What the model counts against what we thought it would.
-    let room = limit.map(|limit| limit.saturating_sub(u64::from(ask.max_tokens)) as f64);
-    let ours = context.saturating_sub(context / 10).saturating_sub(ask.max_tokens as usize) as f64;
-    let shrink = match room {
-        Some(room) if found > 0 => (room / found as f64).min(1.0),
-        Some(_) | None => 0.5,
-    };
-    let smaller = (ours * shrink) as usize + ask.max_tokens as usize;
-    let mut passages = fitting(hits, ask, smaller.min(context))?;
+/// Fewer passages, for a model that found `found` tokens in a prompt where it reads `limit`, the answer among them.
+fn fewer(hits: &Hits, ask: &Ask, context: usize, passages: &[Passage], found: u64, limit: u64) -> Result<Vec<Passage>> {
+    let question = ask.query.text.as_str();
+    let before = passages.len();
+    // What we thought the prompt costs stands for what the model found in it.
+    let ours: usize =
+        prompt::messages(question, passages, hits.generation).iter().map(|m| budget::tokens(&m.content)).sum();
+    let room = limit.saturating_sub(u64::from(ask.max_tokens)) as f64;
+    let shrink = if found > 0 { (0.9 * room / found as f64).min(1.0) } else { 0.5 };
+    let most =
+        ((ours as f64 * shrink) as usize).saturating_sub(prompt::overhead_tokens(question)).max(MIN_BUDGET_TOKENS);
+    let mut passages = fitting(hits, ask, context, most)?;
     // The counts may deceive; fewer passages than before are fewer tokens than before.
     if passages.len() >= before && before > 1 {
         let mut ranked: Vec<(f32, u32)> = passages.iter().map(|passage| (passage.score, passage.n)).collect();

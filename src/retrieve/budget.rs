@@ -3,15 +3,14 @@
 //! Useful for: filling a context window without running over it. Not for: chunk sizes, which the embedder's own tokenizer
 //! counts exactly.
 
-/// Estimates tokens from above: a third of a token a byte, as holds for words of any alphabet; digits one each and signs
-/// half, because many tokenizers split them; three halves for characters of three bytes, three for those of four.
+/// Estimates tokens from above: a third of a token a byte, as holds for words of any alphabet; digits and signs one
+/// each, because many tokenizers split them; three halves for characters of three bytes, three for those of four.
 pub(super) fn tokens(text: &str) -> usize {
     let sixths: usize = text
         .chars()
         .map(|letter| match letter {
-            '0'..='9' => 6,
-            'a'..='z' | 'A'..='Z' | ' ' => 2,
-            '\0'..='\x7f' => 3,
+            'a'..='z' | 'A'..='Z' | ' ' | '\n' => 2,
+            '\0'..='\x7f' => 6,
             _ => [4, 9, 18][letter.len_utf8() - 2],
         })
         .sum();

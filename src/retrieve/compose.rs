@@ -142,14 +142,18 @@ fn draft(text: &str, read: &Read, unit: Unit, passages: &[Passage]) -> Draft {
 
 fn check(draft: &mut Draft, checker: &Checker<'_>) {
     let kind = draft.unit.kind;
-    let judge = |cited: &[usize]| checker.judge(&draft.bare, kind, cited);
+    // Links are no words; those that stay are looked up letter by letter.
+    let claim = if kind == Kind::Code { draft.bare.clone() } else { links::strip(&draft.bare, &|_| false).0 };
+    let claim = checker.claim(&claim, kind);
+    let judge = |cited: &[usize]| checker.judge(&claim, cited);
     let named: Vec<usize> = draft.named.iter().map(|n| *n as usize - 1).collect();
-    let single: Vec<Verdict> = named.iter().map(|at| judge(&[*at])).collect();
+    let mut single: Vec<Verdict> = named.iter().map(|at| judge(&[*at])).collect();
     let mut verdict = judge(&named);
     if let Some(best) = single.iter().filter(|one| one.state > verdict.state).max_by(|a, b| a.score.total_cmp(&b.score))
     {
         verdict = best.clone();
     }
+    share(&verdict, &named, &mut single, &judge);
     let mut attached: Vec<(usize, Verdict)> = Vec::new();
     if verdict.state != Support::Supported {
         let mut others: Vec<(usize, Verdict)> =
@@ -180,16 +184,30 @@ fn check(draft: &mut Draft, checker: &Checker<'_>) {
     }
     draft.state = verdict.state;
     draft.reason = verdict.reason.filter(|_| verdict.state != Support::Supported);
+    attached.sort_by_key(|(at, _)| *at);
     let own = named.into_iter().zip(single).map(|(at, verdict)| (at, verdict, false));
     let found = attached.into_iter().map(|(at, verdict)| (at, verdict, true));
     draft.citations = own
         .chain(found)
         .filter_map(|(at, verdict, attached)| {
-            let (quote, quote_span) = best_quote(checker, &draft.bare, at)?;
+            let (quote, quote_span) = best_quote(checker, &claim, at)?;
             let n = u32::try_from(at + 1).ok()?;
             Some(Citation { n, support: verdict.state, score: verdict.score, quote, quote_span, attached })
         })
         .collect();
+}
+
+/// Where passages support a sentence only together, each that is needed for it supports it.
+fn share(together: &Verdict, cited: &[usize], single: &mut [Verdict], judge: &impl Fn(&[usize]) -> Verdict) {
+    if together.state != Support::Supported || single.iter().any(|one| one.state == Support::Supported) {
+        return;
+    }
+    for (at, one) in cited.iter().zip(single) {
+        let others: Vec<usize> = cited.iter().copied().filter(|other| other != at).collect();
+        if judge(&others).state != Support::Supported {
+            one.state = Support::Supported;
+        }
+    }
 }
 
 type Attached = Vec<(usize, Verdict)>;
@@ -201,7 +219,9 @@ fn supporting_pair(others: &[(usize, Verdict)], judge: impl Fn(&[usize]) -> Verd
         for b in &best[i + 1..] {
             let together = judge(&[a.0, b.0]);
             if together.state == Support::Supported {
-                return Some((vec![(*a).clone(), (*b).clone()], together));
+                let mut single = [a.1.clone(), b.1.clone()];
+                share(&together, &[a.0, b.0], &mut single, &judge);
+                return Some(([a.0, b.0].into_iter().zip(single).collect(), together));
             }
         }
     }

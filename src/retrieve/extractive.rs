@@ -35,6 +35,8 @@ const HEADING_WORD: f32 = 0.5;
 const NEAR_BEST: f32 = 0.6;
 /// Maximal marginal relevance: the share of relevance.
 const MMR: f32 = 0.7;
+/// Share of the question's words that a sentence and its headings must have to answer it.
+const LEAST_WORDS: f32 = 0.4;
 /// A cosine from which a sentence may answer without sharing a word.
 const CLOSE: f32 = 0.5;
 
@@ -53,6 +55,7 @@ struct Candidate {
     /// Shares of the question's words by idf: in the sentence, and with those of its heading.
     own: f32,
     overlap: f32,
+    /// It has a telling word of the question, and enough of the others.
     rare: bool,
     figure: bool,
     cosine: Option<f32>,
@@ -61,7 +64,7 @@ struct Candidate {
 
 /// Picks the sentences. `None` if none shares a telling word with the question or is close to it.
 pub(super) fn extract(hits: &[Hit], question: &str, embedder: Option<&dyn Embedder>) -> Result<Option<Extract>> {
-    let passages: Vec<Passage> = distinct(hits).into_iter().map(|hit| Passage::of_hit(0, hit)).collect();
+    let passages: Vec<Passage> = distinct(hits).into_iter().map(whole).collect();
     let idf = Idf::of(hits, question);
     let mut candidates: Vec<Candidate> = Vec::new();
     for (chunk, passage) in passages.iter().enumerate() {
@@ -85,6 +88,12 @@ pub(super) fn extract(hits: &[Hit], question: &str, embedder: Option<&dyn Embedd
     Ok((!chosen.is_empty()).then(|| write(chosen, passages)))
 }
 
+/// A chunk as a passage; with the next one if it ends where a list or code is about to begin.
+fn whole(hit: &Hit) -> Passage {
+    let passage = Passage::of_hit(0, hit);
+    if hit.chunk.text.trim_end().ends_with([':', '：']) { passage.continued(hit) } else { passage }
+}
+
 /// The best chunks without those that only repeat another one.
 fn distinct(hits: &[Hit]) -> Vec<&Hit> {
     let mut texts: HashSet<String> = HashSet::new();
@@ -96,13 +105,20 @@ fn distinct(hits: &[Hit]) -> Vec<&Hit> {
 
 /// The question's content words, and how rare each is among the chunks found.
 struct Idf {
-    /// By language of a chunk: words and weights.
-    by_lang: Vec<(String, Vec<(Word, f32)>)>,
+    by_lang: Vec<(String, Vec<Asked>)>,
+}
+
+/// A word of the question.
+struct Asked {
+    word: Word,
+    weight: f32,
+    /// Some chunk that was found has it.
+    known: bool,
 }
 
 impl Idf {
     fn of(hits: &[Hit], question: &str) -> Self {
-        let mut by_lang: Vec<(String, Vec<(Word, f32)>)> = Vec::new();
+        let mut by_lang: Vec<(String, Vec<Asked>)> = Vec::new();
         let langs: HashSet<String> = hits.iter().map(|hit| lang_of(hit.chunk.lang.as_deref())).collect();
         for lang in langs {
             let mut tongue = Tongue::of(Some(&lang));
@@ -121,20 +137,17 @@ impl Idf {
                 })
                 .collect();
             let german = tongue.is_german();
-            let weigh = |word: &Word| {
-                let df = chunks.iter().filter(|chunk| chunk.iter().any(|own| same_word(own, word, german))).count();
-                (1.0 + (chunks.len() as f32 - df as f32 + 0.5) / (df as f32 + 0.5)).ln()
+            let weigh = |word: Word| {
+                let df = chunks.iter().filter(|chunk| chunk.iter().any(|own| same_word(own, &word, german))).count();
+                let weight = (1.0 + (chunks.len() as f32 - df as f32 + 0.5) / (df as f32 + 0.5)).ln();
+                Asked { word, weight, known: df > 0 }
             };
-            let weighted = words.into_iter().map(|word| {
-                let weight = weigh(&word);
-                (word, weight)
-            });
-            by_lang.push((lang, weighted.collect()));
+            by_lang.push((lang, words.into_iter().map(weigh).collect()));
         }
         Self { by_lang }
     }
 
-    fn words(&self, lang: &str) -> &[(Word, f32)] {
+    fn words(&self, lang: &str) -> &[Asked] {
         self.by_lang.iter().find(|(own, _)| own == lang).map_or(&[], |(_, words)| words)
     }
 }
@@ -149,8 +162,8 @@ fn collect(chunk: usize, passage: &Passage, question: &str, idf: &Idf, candidate
     let mut tongue = Tongue::of(Some(&lang));
     let german = tongue.is_german();
     let asked = idf.words(&lang);
-    let total: f32 = asked.iter().map(|(_, weight)| weight).sum();
-    let telling = asked.iter().map(|(_, weight)| *weight).fold(0.0, f32::max) / 2.0;
+    let total: f32 = asked.iter().map(|asked| asked.weight).sum();
+    let telling = asked.iter().filter(|asked| asked.known).map(|asked| asked.weight).fold(0.0, f32::max) / 2.0;
     let text = &passage.text;
     let units = units_of(passage);
     let record = passage.record();
@@ -161,7 +174,9 @@ fn collect(chunk: usize, passage: &Passage, question: &str, idf: &Idf, candidate
         passage.context()
     ));
     let mut table: Option<&str> = Some(passage.context()).filter(|context| !context.is_empty());
-    for (at, unit) in units.iter().enumerate() {
+    // What stands in a chunk that was added is shown with what introduces it, and not by itself.
+    let own_end = record.text.len();
+    for (at, unit) in units.iter().enumerate().take_while(|(_, unit)| unit.range.start < own_end) {
         match unit.kind {
             Kind::Heading => {
                 headings.extend(tongue.words(&text[unit.range.clone()]));
@@ -183,7 +198,7 @@ fn collect(chunk: usize, passage: &Passage, question: &str, idf: &Idf, candidate
         }
         let marks: Vec<Range<usize>> = found
             .iter()
-            .filter(|word| asked.iter().any(|(own, _)| same_word(own, word, german)))
+            .filter(|word| asked.iter().any(|asked| same_word(&asked.word, word, german)))
             .map(|word| range.start + word.range.start..range.start + word.range.end)
             .collect();
         if found.len() > MAX_WORDS && range == unit.range && unit.kind != Kind::Code {
@@ -192,14 +207,16 @@ fn collect(chunk: usize, passage: &Passage, question: &str, idf: &Idf, candidate
         let quote = &text[range.clone()];
         let words = tongue.words(quote);
         let has = |words: &[Word], word: &Word| words.iter().any(|own| same_word(own, word, german));
-        let (mut own, mut overlap, mut rare) = (0.0, 0.0, false);
-        for (word, weight) in asked {
+        let (mut own, mut overlap, mut rare, mut count) = (0.0, 0.0, false, 0);
+        for Asked { word, weight, .. } in asked {
             if has(&words, word) {
                 own += weight;
                 overlap += weight;
                 rare |= *weight >= telling;
+                count += 1;
             } else if has(&headings, word) {
                 overlap += weight * HEADING_WORD;
+                count += 1;
             }
         }
         let share = |part: f32| if total > 0.0 { part / total } else { 0.0 };
@@ -221,7 +238,7 @@ fn collect(chunk: usize, passage: &Passage, question: &str, idf: &Idf, candidate
             shown,
             own: share(own),
             overlap: share(overlap),
-            rare,
+            rare: rare && count as f32 >= LEAST_WORDS * asked.len() as f32,
             cosine: None,
             score: 0.0,
         });
@@ -366,7 +383,9 @@ fn choose(candidates: Vec<Candidate>) -> Vec<Candidate> {
         };
         let next = (0..left.len()).max_by(|a, b| {
             let (a, b) = (&left[*a], &left[*b]);
-            value(a).total_cmp(&value(b)).then((b.chunk, b.range.start).cmp(&(a.chunk, a.range.start)))
+            // Of equals the shorter, then the earlier.
+            let place = |c: &Candidate| (c.range.len(), c.chunk, c.range.start);
+            value(a).total_cmp(&value(b)).then(place(b).cmp(&place(a)))
         });
         match next {
             Some(at) => chosen.push(left.remove(at)),
@@ -394,7 +413,11 @@ fn write(chosen: Vec<Candidate>, passages: Vec<Passage>) -> Extract {
     let mut sentences = Vec::new();
     for candidate in chosen {
         let passage = &passages[candidate.chunk];
-        let Some(span) = passage.document_span(candidate.range.clone()) else { continue };
+        // What spans two chunks is quoted by its longer part: between them the document may have other bytes than we.
+        let parts =
+            passage.quotable().map(|whole| candidate.range.start.max(whole.start)..candidate.range.end.min(whole.end));
+        let Some(quoted) = parts.filter(|part| !part.is_empty()).max_by_key(Range::len) else { continue };
+        let Some(span) = passage.document_span(quoted.clone()) else { continue };
         let n = order.iter().position(|chunk| *chunk == candidate.chunk).map_or(0, |at| at as u32 + 1);
         if !text.is_empty() {
             text.push_str("\n\n");
@@ -403,7 +426,7 @@ fn write(chosen: Vec<Candidate>, passages: Vec<Passage>) -> Extract {
         let code = candidate.shown.trim_end().ends_with("```");
         let shown = format!("{}{}[{n}]", candidate.shown, if code { "\n" } else { " " });
         text.push_str(&shown);
-        let quote = passage.text[candidate.range].to_owned();
+        let quote = passage.text[quoted].to_owned();
         sentences.push(Sentence {
             text: shown,
             range: start..text.len(),

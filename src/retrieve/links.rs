@@ -49,7 +49,7 @@ pub(super) fn links(run: &str, after_bracket: bool) -> Vec<Range<usize>> {
 /// Where the next address begins: at its scheme, at `//host.` or at `www.`.
 fn address(lower: &str, from: usize) -> Option<usize> {
     let rest = lower.get(from..)?;
-    let slashes = ["//", ":\\\\"].into_iter().filter_map(|mark| rest.find(mark)).map(|at| from + at);
+    let slashes = ["//", ":\\\\"].into_iter().flat_map(|mark| rest.match_indices(mark)).map(|(at, _)| from + at);
     let slashes = slashes.filter(|at| {
         let after = lower[*at..].trim_start_matches(['/', '\\', ':']);
         let scheme = lower[..*at].ends_with(':') || lower[*at..].starts_with(':');

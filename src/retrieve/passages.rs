@@ -113,6 +113,14 @@ impl Passage {
         passage
     }
 
+    /// The same with the neighbour that follows, if there is one: the text goes on there.
+    pub fn continued(self, hit: &Hit) -> Self {
+        match hit.after.first().filter(|next| self.touches(next)) {
+            Some(next) => self.with(next),
+            None => self,
+        }
+    }
+
     /// Makes `text` of the chunks.
     fn join(&mut self) {
         self.text.clear();

@@ -245,7 +245,7 @@ fn goes_on(text: &str, start: usize, at: usize, letter: char, rest: &str) -> boo
         return true;
     }
     // An initial: `J. Smith`, `U.S. Army`; but `plan B. The …` ends.
-    let initial = word.chars().count() == 1 && word.chars().all(char::is_uppercase);
+    let initial = word.chars().count() == 1 && word.chars().all(char::is_alphabetic);
     if initial {
         let alone = before.trim_end_matches(word).trim_end().ends_with(|c: char| c.is_lowercase());
         return !(alone && next.split_whitespace().next().is_some_and(|w| STARTERS.contains(&w)));
@@ -320,8 +320,8 @@ mod tests {
     #[test]
     fn blocks() {
         check(
-            "# Title. Yes\nText. More\n- a one. a two\n- b\n2) c\n",
-            &["Title. Yes", "Text.", "More", "a one.", "a two", "b", "c"],
+            "# Title. Yes\nText. More\n- A one. A two\n- b\n2) c\n",
+            &["Title. Yes", "Text.", "More", "A one.", "A two", "b", "c"],
         );
         check("| a | b |\n|---|---|\n| 1. | 2 |", &["| a | b |", "| 1. | 2 |"]);
         check("Do:\n```sh\nrag ask. No\n\n# x\n```\nEnd.", &["Do:", "```sh\nrag ask. No\n\n# x\n```", "End."]);

@@ -42,6 +42,12 @@ const ENGLISH_STOP: &str = "a about above according after again against all also
     uses using very via was wasn't we well were weren't what whatever when where whether which while who whom whose why \
     will with within without won't would wouldn't yes yet you your yours yourself yourselves passage passages";
 
+/// Question words of other languages, which their lists of function words lack in part.
+const QUESTION_WORDS: &str = "wann wie wo wer wen wem was warum weshalb welche welcher welches wieviel wieviele woher wohin \
+    cuándo cómo dónde quién quiénes qué cuál cuáles cuánto cuánta cuántos cuántas porqué \
+    quand comment où qui quel quelle quels quelles combien pourquoi quando come dove chi quale quali quanto quanti perché \
+    wanneer hoe waar wie wat waarom hoeveel когда как где кто что почему сколько какой какая какие";
+
 /// Function characters of Chinese and particles of Japanese: a pair that holds one is no word.
 const CJK_STOP: &str = "的了是在和与及或也都就而着被把对从到于以之其这那您你我他她它们吗呢吧はがをにでとのもへやかねよ";
 
@@ -124,6 +130,9 @@ impl Tongue {
 
     /// Whether a normalised word is a function word of this language, or of English where the text is English.
     pub fn is_stop(&mut self, norm: &str) -> bool {
+        if !self.english && QUESTION_WORDS.split_whitespace().any(|word| word == norm) {
+            return true;
+        }
         match &mut self.stop {
             Some(stop) => {
                 let mut stream = stop.token_stream(norm);

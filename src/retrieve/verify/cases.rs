@@ -27,7 +27,12 @@ fn passage(text: &str, lang: &str) -> Passage {
 fn judge(lang: &str, texts: &[&str], question: &str, claim: &str) -> Verdict {
     let passages: Vec<Passage> = texts.iter().map(|text| passage(text, lang)).collect();
     let all: Vec<usize> = (0..passages.len()).collect();
-    Checker::new(&passages, question).judge(claim, Kind::Prose, &all)
+    said(&Checker::new(&passages, question), claim, Kind::Prose, &all)
+}
+
+/// Judges a sentence given as text.
+fn said(checker: &Checker, claim: &str, kind: Kind, cited: &[usize]) -> Verdict {
+    checker.judge(&checker.claim(claim, kind), cited)
 }
 
 fn check(cases: &[(&str, &str, &str, Want)]) {
@@ -280,7 +285,7 @@ fn passages_are_taken_together() {
     let claim = "The Pro plan costs $20 and support answers within 4 hours.";
     assert_eq!(judge("en", &passages, "", claim).state, Support::Supported);
     assert_eq!(judge("en", &passages[..1], "", claim).state, Support::Unsupported);
-    let none = Checker::new(&[], "").judge(claim, Kind::Prose, &[]);
+    let none = said(&Checker::new(&[], ""), claim, Kind::Prose, &[]);
     assert_eq!(none.state, Support::Unsupported);
 }
 
@@ -310,13 +315,13 @@ fn headings_titles_and_headers_count() {
     let mut found = hit(1, "doc.md", text, text, 0);
     found.chunk.heading = vec!["Pricing".into(), "Pro plan".into()];
     let passages = [Passage::of_hit(1, &found)];
-    let verdict = Checker::new(&passages, "").judge("The Pro plan costs $20 per month.", Kind::Prose, &[0]);
+    let verdict = said(&Checker::new(&passages, ""), "The Pro plan costs $20 per month.", Kind::Prose, &[0]);
     assert_eq!(verdict.state, Support::Supported);
     let rows = "Pro,20,10\nBasic,10,3";
     let mut found = hit(1, "plans.csv", rows, rows, 0);
     found.chunk.context = "plan,price in USD,users\n".into();
     let passages = [Passage::of_hit(1, &found)];
-    let state = |claim: &str| Checker::new(&passages, "").judge(claim, Kind::Prose, &[0]).state;
+    let state = |claim: &str| said(&Checker::new(&passages, ""), claim, Kind::Prose, &[0]).state;
     assert_eq!(state("The Pro plan has a price of $20."), Support::Supported);
     assert_eq!(state("The Basic plan has a price of $20."), Support::Unsupported);
 }
@@ -324,7 +329,7 @@ fn headings_titles_and_headers_count() {
 #[test]
 fn code_must_stand_in_the_passage() {
     let passages = [passage("Run this:\n```\nrag ingest docs\nrag  ask \"x\"\n```", "en")];
-    let state = |code: &str| Checker::new(&passages, "").judge(code, Kind::Code, &[0]).state;
+    let state = |code: &str| said(&Checker::new(&passages, ""), code, Kind::Code, &[0]).state;
     assert_eq!(state("```sh\nrag ingest docs\n```"), Support::Supported);
     assert_eq!(state("```sh\nrm -rf docs\n```"), Support::Unsupported);
 }
@@ -360,7 +365,7 @@ fn quotes_are_exact_and_of_the_right_length() {
     ] {
         let passages = [passage(text, "en")];
         let checker = Checker::new(&passages, "");
-        let (quote, span) = best_quote(&checker, claim, 0).unwrap();
+        let (quote, span) = best_quote(&checker, &checker.claim(claim, Kind::Prose), 0).unwrap();
         assert_eq!(&text[span.range()], quote);
         assert!(quote.contains(part), "{quote:?} should have {part:?}");
         use unicode_segmentation::UnicodeSegmentation;
@@ -373,9 +378,9 @@ proptest::proptest! {
     fn any_claim_against_any_passage(text in "\\PC{1,120}", claim in "\\PC{0,80}", lang in "(en|de|zh|es)") {
         let passages = [passage(&text, &lang)];
         let checker = Checker::new(&passages, "a question?");
-        let verdict = checker.judge(&claim, Kind::Prose, &[0]);
+        let verdict = said(&checker, &claim, Kind::Prose, &[0]);
         assert!((0.0..=1.0).contains(&verdict.score));
-        if let Some((quote, span)) = best_quote(&checker, &claim, 0) {
+        if let Some((quote, span)) = best_quote(&checker, &checker.claim(&claim, Kind::Prose), 0) {
             assert_eq!(&text[span.range()], quote);
         }
     }

@@ -11,7 +11,6 @@ use crate::retrieve::words::{Tongue, Word, is_cjk, same_stem};
 pub(super) struct Claim {
     pub text: String,
     pub lang: String,
-    pub german: bool,
     pub clauses: Vec<Clause>,
     pub facts: Vec<Fact>,
     pub names: Vec<Name>,
@@ -43,7 +42,6 @@ impl Claim {
             quotations: quotations(&text),
             question_norms: asked.into_iter().map(|word| word.norm).collect(),
             lang: lang.to_owned(),
-            german: tongue.is_german(),
             clauses,
             facts,
             lent,
@@ -100,10 +98,9 @@ impl Claim {
             return true;
         }
         let squeezed: String = name.norm.chars().filter(|c| c.is_alphanumeric()).collect();
-        let mut tongue = Tongue::of(Some(&evidence.lang));
-        let stem = tongue.stem_of(&name.norm);
-        squeezed.chars().count() >= 5 && evidence.squeezed.contains(&squeezed)
-            || evidence.norms.iter().any(|norm| same_stem(&tongue.stem_of(norm), &stem))
+        evidence.stems.contains(&name.stem)
+            || squeezed.chars().count() >= 5 && evidence.squeezed.contains(&squeezed)
+            || evidence.stems.iter().any(|stem| same_stem(stem, &name.stem))
     }
 
     /// The first word of a sentence has a capital anyway. It is a name if a name follows, if another passage or the

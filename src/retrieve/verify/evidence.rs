@@ -1,14 +1,13 @@
 //! A passage prepared for checking: its sentences and clauses, their words, facts and negations.
 
-use std::{collections::HashSet, ops::Range};
+use std::{borrow::Cow, collections::HashSet, ops::Range};
 
 use super::{
     facts::{self, Fact, Value},
-    polarity::{Polarity, polarity},
+    polarity::{Polarity, is_negation, polarity},
 };
 use crate::retrieve::{
     passages::Passage,
-    prompt,
     sentences::{self, Kind, Unit},
     words::{Tongue, Word, is_invisible, same_word},
 };
@@ -26,6 +25,8 @@ pub(super) struct Clause {
     pub borrowed: Vec<Word>,
     pub facts: Vec<Fact>,
     pub polarity: Polarity,
+    /// It is a row of a table, where units stand in the header if anywhere.
+    pub row: bool,
 }
 
 impl Clause {
@@ -34,9 +35,24 @@ impl Clause {
         self.words.iter().chain(&self.borrowed).any(|own| !own.stop && same_word(own, word, german))
     }
 
-    /// Index in `words` of the word that is the same as `word`.
-    pub fn position(&self, word: &Word, german: bool) -> Option<usize> {
-        self.words.iter().position(|own| same_word(own, word, german))
+    /// The clause says the fact. A number without a unit stands for one with a unit only where no other number of the
+    /// clause has that unit.
+    pub fn says(&self, fact: &Fact) -> bool {
+        self.facts.iter().any(|own| {
+            let loose = fact.is_number() && own.is_number() && !own.is_like(fact);
+            own.agrees(fact) && !(loose && self.facts.iter().any(|other| other.is_like(fact)))
+        })
+    }
+
+    /// The word is part of a fact: of a number, its unit, a date.
+    pub fn is_measured(&self, word: &Word) -> bool {
+        self.facts.iter().any(|fact| fact.range.start <= word.range.start && word.range.end <= fact.range.end)
+    }
+
+    /// The content word right after a fact: what is counted.
+    pub fn counted(&self, fact: &Fact) -> Option<&Word> {
+        let next = self.words.iter().find(|word| word.range.start >= fact.range.end)?;
+        (next.range.start <= fact.range.end + 1 && !next.stop).then_some(next)
     }
 }
 
@@ -50,6 +66,8 @@ pub(super) struct Evidence<'p> {
     pub facts: Vec<Fact>,
     /// Lower-case words of text, header and context.
     pub norms: HashSet<String>,
+    /// Their stems.
+    pub stems: HashSet<String>,
     /// Letters and digits of the same in lower case.
     pub squeezed: String,
     /// The same for verbatim comparison: see [`plain`].
@@ -61,14 +79,16 @@ impl<'p> Evidence<'p> {
         let mut tongue = Tongue::of(passage.record().lang.as_deref());
         let lang = tongue.code().to_owned();
         let units = units_of(passage);
-        let header = prompt::header(passage);
-        let around = format!("{header}\n{}", passage.context());
+        let text = masked(passage);
+        let record = passage.record();
+        let title = record.title.as_deref().unwrap_or_default();
+        let around = format!("{title}\n{}\n{}", record.heading.join("\n"), passage.context());
         let mut ambient: Vec<Word> = tongue.words(&around);
         ambient.retain(|word| !word.stop);
         let mut clauses: Vec<Clause> = Vec::new();
         let mut table: Option<Vec<Word>> = None;
         for (at, unit) in units.iter().enumerate() {
-            let mut cut = clauses_of(&passage.text, unit.range.clone(), at, &mut tongue, &lang);
+            let mut cut = clauses_of(&text, unit.range.clone(), at, &mut tongue, &lang);
             let mut borrowed = ambient.clone();
             match (&table, unit.kind) {
                 (Some(head), Kind::Row) => borrowed.extend(head.iter().cloned()),
@@ -79,11 +99,21 @@ impl<'p> Evidence<'p> {
                 let before = clauses.iter().filter(|clause| clause.unit + 1 == at);
                 borrowed.extend(before.flat_map(|clause| clause.words.clone()));
             }
-            cut.iter_mut().for_each(|clause| clause.borrowed.clone_from(&borrowed));
+            for at in 0..cut.len() {
+                cut[at].borrowed.clone_from(&borrowed);
+                cut[at].row = unit.kind == Kind::Row;
+                // `…, but not for gift cards` is about what the clause before it is about.
+                let denies = cut[at].words.get(1).is_some_and(|word| is_negation(&word.norm));
+                if at > 0 && denies {
+                    let before = cut[at - 1].words.clone();
+                    cut[at].borrowed.extend(before);
+                }
+            }
             clauses.append(&mut cut);
         }
-        let whole = format!("{around}\n{}", passage.text);
-        let norms = tongue.words(&whole).into_iter().map(|word| word.norm).collect();
+        let whole = format!("{around}\n{text}");
+        let named = format!("{}\n{whole}", record.path);
+        let (norms, stems) = tongue.words(&named).into_iter().map(|word| (word.norm, word.stem)).unzip();
         Self {
             passage,
             german: tongue.is_german(),
@@ -91,11 +121,26 @@ impl<'p> Evidence<'p> {
             clauses,
             facts: facts::facts(&whole, &lang),
             norms,
+            stems,
             squeezed: whole.to_lowercase().chars().filter(|c| c.is_alphanumeric()).collect(),
-            plain: plain(&whole),
+            plain: plain(&format!("{around}\n{}", passage.text)),
             lang,
         }
     }
+}
+
+/// The passage's text with the commas of CSV made `|`, so that `20,10` is two numbers. Bytes stay where they are.
+fn masked(passage: &Passage) -> Cow<'_, str> {
+    let context = passage.context().trim();
+    if context.is_empty() || context.starts_with('|') {
+        return Cow::Borrowed(&passage.text);
+    }
+    let mut quoted = false;
+    let mask = |letter: char| {
+        quoted ^= letter == '"';
+        if !quoted && matches!(letter, ',' | ';' | '\t') { '|' } else { letter }
+    };
+    Cow::Owned(passage.text.chars().map(mask).collect())
 }
 
 /// The units of a passage. Under a header that is no drawn table each line is a row of its own: CSV.
@@ -170,6 +215,7 @@ pub(super) fn clauses_of(text: &str, range: Range<usize>, unit: usize, tongue: &
             borrowed: Vec::new(),
             facts: own_facts,
             polarity,
+            row: false,
         });
         from = to;
     }

@@ -99,8 +99,9 @@ fn tokens(text: &str) -> Vec<Placed<'_>> {
     tokens
 }
 
+/// Marks that belong to the letter before them.
 fn is_mark(letter: char) -> bool {
-    matches!(letter, '\u{300}'..='\u{36F}' | '\u{93E}'..='\u{94D}' | '’' | '\'') && letter != '’' && letter != '\''
+    matches!(letter, '\u{300}'..='\u{36F}' | '\u{93E}'..='\u{94D}')
 }
 
 /// Digits with single separators between them: `25,000.50`, `1'000`, `25 000` with a no-break space.
@@ -317,7 +318,7 @@ impl<'a> Reader<'a> {
     /// `RTX4090`, `v2.1`, `1.2.3`, `B12`: letters before digits with nothing between, or more than one point.
     fn name(&self) -> Found {
         if let Some(number) = self.number(0) {
-            let version = number.matches('.').count() >= 2 && readings(number).is_empty();
+            let version = number.matches('.').count() >= 2 && readings(number, self.lang).is_empty();
             return version.then(|| (Value::Name(number.to_owned()), 1, false));
         }
         let word = self.word(0).filter(|w| w.is_ascii())?;
@@ -353,7 +354,7 @@ impl<'a> Reader<'a> {
             used = 1;
         }
         if let Some(number) = self.number(used) {
-            values = readings(number);
+            values = readings(number, self.lang);
             used += 1;
         } else if let Some(word) = self.word(used) {
             if word.chars().all(numerals::is_chinese_numeral) {
@@ -372,11 +373,10 @@ impl<'a> Reader<'a> {
             return None;
         }
         let ordinal = self.tight(used) && self.word(used).is_some_and(is_ordinal_ending);
+        // `1990s`; but `30s` are seconds.
         let decade = self.tight(used)
             && self.word(used) == Some("s")
-            && values == values.iter().map(|v| v.trunc()).collect::<Vec<_>>()
-            && values.iter().all(|v| *v >= 1000.0 || v % 10.0 == 0.0)
-            && values[0] >= 20.0;
+            && values.iter().all(|v| v % 10.0 == 0.0 && (1000.0..3000.0).contains(v));
         if ordinal || decade {
             return Some((Value::Number { readings: values, unit, bound: self.bound() }, used + 1, soft));
         }
@@ -516,18 +516,16 @@ fn parts(number: &str, separator: char) -> Option<[u16; 3]> {
     (parts.next().is_none() && number.len() >= 6).then_some(three)
 }
 
-/// What a written number may mean: `1.234` is 1.234 or 1234. Empty if it is no number (`1.2.3`).
-fn readings(number: &str) -> Vec<f64> {
-    let digits: String = number
-        .chars()
-        .filter_map(|c| {
-            if c.is_numeric() {
-                c.to_digit(10).and_then(|d| char::from_digit(d, 10)).or(wide(c))
-            } else {
-                Some(if c.is_whitespace() || c == '’' { '\'' } else { c })
-            }
-        })
-        .collect();
+/// What a written number may mean: `1.234` is 1.234 or 1234; in English a comma before three digits divides thousands.
+/// Empty if it is no number (`1.2.3`).
+fn readings(number: &str, lang: &str) -> Vec<f64> {
+    let plain = |c: char| match c {
+        c if c.is_ascii_digit() => Some(c),
+        c if c.is_numeric() => wide(c),
+        c if c.is_whitespace() || c == '’' => Some('\''),
+        c => Some(c),
+    };
+    let digits: String = number.chars().filter_map(plain).collect();
     let groups: Vec<&str> = digits.split(['.', ',', '\'']).collect();
     let separators: Vec<char> = digits.chars().filter(|c| !c.is_ascii_digit()).collect();
     let whole = groups.concat();
@@ -537,7 +535,7 @@ fn readings(number: &str) -> Vec<f64> {
     match separators.as_slice() {
         [] => read(&whole),
         [one] => {
-            if *one != '\'' {
+            if *one != '\'' && !(*one == ',' && thousands && matches!(lang, "en" | "zh" | "ja")) {
                 read(&format!("{}.{}", groups[0], groups[1]));
             }
             if thousands && groups[0] != "0" {
@@ -642,6 +640,14 @@ impl Fact {
             (Value::Weekdays(_), Value::Weekdays(_)) => true,
             _ => false,
         }
+    }
+
+    pub fn is_number(&self) -> bool {
+        matches!(self.value, Value::Number { .. })
+    }
+
+    pub fn is_bare_number(&self) -> bool {
+        matches!(self.value, Value::Number { unit: None, .. })
     }
 
     pub fn bound(&self) -> Option<Bound> {

@@ -74,10 +74,21 @@ impl<'p> Checker<'p> {
         self.evidence.len()
     }
 
-    /// Checks a sentence (without markers) against passages, by index, taken together.
-    pub fn judge(&self, sentence: &str, kind: Kind, cited: &[usize]) -> Verdict {
+    /// Prepares a sentence (without markers) for checking, in each language of the passages.
+    pub fn claim(&self, sentence: &str, kind: Kind) -> Prepared {
+        let mut by_lang: Vec<Claim> = Vec::new();
+        for evidence in &self.evidence {
+            if by_lang.iter().all(|claim| claim.lang != evidence.lang) {
+                by_lang.push(Claim::new(sentence, &self.question, &evidence.lang));
+            }
+        }
+        Prepared { text: sentence.to_owned(), kind, by_lang }
+    }
+
+    /// Checks a sentence against passages, by index, taken together.
+    pub fn judge(&self, sentence: &Prepared, cited: &[usize]) -> Verdict {
         let cited: Vec<&Evidence> = cited.iter().filter_map(|at| self.evidence.get(*at)).collect();
-        let Some(first) = cited.first() else {
+        let Some(claim) = cited.first().and_then(|first| sentence.in_language_of(first)) else {
             return Verdict {
                 state: Support::Unsupported,
                 score: 0.0,
@@ -85,16 +96,15 @@ impl<'p> Checker<'p> {
                 mismatch: false,
             };
         };
-        if kind == Kind::Code {
-            return code(sentence, &cited);
+        if sentence.kind == Kind::Code {
+            return code(&sentence.text, &cited);
         }
-        let claim = Claim::new(sentence, &self.question, &first.lang);
-        let score = coverage(&claim, &cited);
-        let missing = self.missing(&claim, &cited);
+        let score = coverage(claim, &cited);
+        let missing = self.missing(claim, &cited);
         if let Some(Missing::Hard(reason)) = missing {
             return Verdict { state: Support::Unsupported, score, reason: Some(reason), mismatch: true };
         }
-        if let Some(reason) = opposition::contradiction(&claim, &cited) {
+        if let Some(reason) = opposition::contradiction(claim, &cited) {
             return Verdict { state: Support::Unsupported, score, reason: Some(reason), mismatch: true };
         }
         if !claim.has_words() {
@@ -133,6 +143,19 @@ impl<'p> Checker<'p> {
             }
         }
         soft
+    }
+}
+
+/// A sentence prepared for checking.
+pub(super) struct Prepared {
+    text: String,
+    kind: Kind,
+    by_lang: Vec<Claim>,
+}
+
+impl Prepared {
+    fn in_language_of(&self, evidence: &Evidence) -> Option<&Claim> {
+        self.by_lang.iter().find(|claim| claim.lang == evidence.lang)
     }
 }
 

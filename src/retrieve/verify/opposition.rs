@@ -4,11 +4,12 @@
 use super::{
     claim::Claim,
     evidence::{Clause, Evidence, binding},
-    facts::Bound,
+    facts::{Bound, Fact},
+    has_word,
     names::Name,
     polarity::{are_opposites, denies, has_scope, is_opposable_stop, widened},
 };
-use crate::retrieve::words::Word;
+use crate::retrieve::words::{Word, same_word};
 
 /// A clause whose share of the claim's telling words is this much above that of the clause with the claim's own number
 /// is what the claim speaks of.
@@ -20,23 +21,29 @@ const NEAR: f32 = 0.1;
 
 /// Why the passages contradict the claim, if they do.
 pub(super) fn contradiction(claim: &Claim, cited: &[&Evidence]) -> Option<String> {
-    let said: Vec<(&Evidence, &Clause)> =
+    let said: Vec<Said> =
         cited.iter().flat_map(|evidence| evidence.clauses.iter().map(move |clause| (*evidence, clause))).collect();
     claim.clauses.iter().find_map(|own| {
-        let aligned = align(&claim.content_of(own), &said);
-        other_number(claim, own, &said, &aligned)
+        let aligned = align(&claim.content_of(own), &[], &said);
+        other_number(claim, own, &said)
+            .or_else(|| other_count(claim, own, &said))
             .or_else(|| flipped(claim, own, &said, &aligned))
             .or_else(|| reversed(claim, &said, &aligned))
     })
 }
 
-/// The share of telling words each clause holds. A word tells the more, the fewer clauses have it; words that no clause
-/// has tell nothing.
-fn align(content: &[&Word], said: &[(&Evidence, &Clause)]) -> Vec<f32> {
+/// A clause of a passage.
+type Said<'a> = (&'a Evidence<'a>, &'a Clause);
+
+/// The share of telling words and facts each clause holds. One tells the more, the fewer clauses have it; what no clause
+/// has tells nothing.
+fn align(words: &[&Word], facts: &[&Fact], said: &[Said]) -> Vec<f32> {
     let mut shares = vec![0.0; said.len()];
     let mut total = 0.0;
-    for word in content {
-        let holds: Vec<bool> = said.iter().map(|(evidence, clause)| clause.find(word, evidence.german)).collect();
+    let by_word =
+        words.iter().map(|word| said.iter().map(|(e, clause)| clause.find(word, e.german)).collect::<Vec<bool>>());
+    let by_fact = facts.iter().map(|fact| said.iter().map(|(_, clause)| clause.says(fact)).collect::<Vec<bool>>());
+    for holds in by_word.chain(by_fact) {
         let count = holds.iter().filter(|h| **h).count();
         if count == 0 {
             continue;
@@ -51,38 +58,62 @@ fn align(content: &[&Word], said: &[(&Evidence, &Clause)]) -> Vec<f32> {
     shares
 }
 
-fn other_number(claim: &Claim, own: &Clause, said: &[(&Evidence, &Clause)], aligned: &[f32]) -> Option<String> {
+/// A clause that is far more about what the claim says has another number of the kind.
+fn other_number(claim: &Claim, own: &Clause, said: &[Said]) -> Option<String> {
+    let words = claim.content_of(own);
     for fact in own.facts.iter().filter(binding) {
+        let others: Vec<&Fact> = own.facts.iter().filter(binding).filter(|other| !std::ptr::eq(*other, fact)).collect();
+        let aligned = align(&words, &others, said);
         let best = |keep: &dyn Fn(&Clause) -> bool| {
-            let kept = said.iter().zip(aligned).filter(|((_, clause), _)| keep(clause));
+            let kept = said.iter().zip(&aligned).filter(|((_, clause), _)| keep(clause));
             kept.max_by(|a, b| a.1.total_cmp(b.1)).map(|((evidence, clause), share)| (*evidence, *clause, *share))
         };
-        let agrees = |clause: &Clause| clause.facts.iter().any(|other| fact.agrees(other));
-        let Some((_, _, mine)) = best(&agrees) else { continue };
-        let rival = |clause: &Clause| {
-            !agrees(clause)
-                && clause.facts.iter().any(|other| {
-                    binding(&other) && fact.is_like(other) && !own.facts.iter().any(|known| known.agrees(other))
-                })
+        let Some((_, _, mine)) = best(&|clause| clause.says(fact)) else { continue };
+        let another = |clause: &Clause, other: &Fact| {
+            let like = fact.is_like(other) || clause.row && fact.is_number() && other.is_bare_number();
+            binding(&other) && like && !own.facts.iter().any(|known| known.agrees(other))
         };
+        let rival = |clause: &Clause| !clause.says(fact) && clause.facts.iter().any(|other| another(clause, other));
         if let Some((evidence, clause, theirs)) = best(&rival)
             && theirs >= ABOUT
             && theirs - mine >= MARGIN
-            && let Some(other) = clause.facts.iter().find(|other| binding(other) && fact.is_like(other))
+            && let Some(other) = clause.facts.iter().find(|other| another(clause, other))
         {
-            let start = clause_start(evidence, clause);
-            let text = evidence
-                .passage
-                .text
-                .get(start + other.range.start..start + other.range.end)
-                .unwrap_or("another number");
-            return Some(format!(
-                "the passage has `{text}` where the answer has `{}`",
-                &claim.text[fact.range.clone()]
-            ));
+            return Some(instead(claim, fact, evidence, clause, other));
         }
-        if let Some(reason) = other_side(claim, fact, said, aligned, mine) {
+        if let Some(reason) = other_side(claim, fact, said, &aligned, mine) {
             return Some(reason);
+        }
+    }
+    None
+}
+
+fn instead(claim: &Claim, fact: &Fact, evidence: &Evidence, clause: &Clause, other: &Fact) -> String {
+    let start = clause_start(evidence, clause);
+    let text =
+        evidence.passage.text.get(start + other.range.start..start + other.range.end).unwrap_or("another number");
+    format!("the passage has `{text}` where the answer has `{}`", &claim.text[fact.range.clone()])
+}
+
+/// The claim counts one thing by a number with which the passages count only other things.
+fn other_count(claim: &Claim, own: &Clause, said: &[Said]) -> Option<String> {
+    for fact in own.facts.iter().filter(binding).filter(|fact| fact.is_number()) {
+        let Some(thing) = own.counted(fact) else { continue };
+        let mut rival = None;
+        let mut elsewhere = true;
+        for (evidence, clause) in said {
+            for other in clause.facts.iter().filter(|other| other.is_number()) {
+                let same_thing = clause.counted(other).map(|word| same_word(word, thing, evidence.german));
+                match (fact.agrees(other), same_thing) {
+                    (true, Some(false)) => {}
+                    (true, _) => elsewhere = false,
+                    (false, Some(true)) if fact.is_like(other) => rival = Some((*evidence, *clause, other)),
+                    (false, _) => {}
+                }
+            }
+        }
+        if let (true, Some((evidence, clause, other))) = (elsewhere, rival) {
+            return Some(instead(claim, fact, evidence, clause, other));
         }
     }
     None
@@ -94,13 +125,7 @@ fn clause_start(evidence: &Evidence, clause: &Clause) -> usize {
 }
 
 /// `at most 30` where the passage says `at least 30`.
-fn other_side(
-    claim: &Claim,
-    fact: &super::facts::Fact,
-    said: &[(&Evidence, &Clause)],
-    aligned: &[f32],
-    mine: f32,
-) -> Option<String> {
+fn other_side(claim: &Claim, fact: &Fact, said: &[Said], aligned: &[f32], mine: f32) -> Option<String> {
     let bound = fact.bound()?;
     let about = said.iter().zip(aligned).filter(|(_, share)| **share >= mine - NEAR);
     let bounds: Vec<Option<Bound>> = about
@@ -113,7 +138,7 @@ fn other_side(
 }
 
 /// The clauses that speak of what the claim speaks of all deny what it asserts, or assert what it denies.
-fn flipped(claim: &Claim, own: &Clause, said: &[(&Evidence, &Clause)], aligned: &[f32]) -> Option<String> {
+fn flipped(claim: &Claim, own: &Clause, said: &[Said], aligned: &[f32]) -> Option<String> {
     let best = aligned.iter().copied().fold(0.0, f32::max);
     if best < ALIGNED {
         return None;
@@ -130,8 +155,9 @@ fn flipped(claim: &Claim, own: &Clause, said: &[(&Evidence, &Clause)], aligned: 
 }
 
 fn conflict(claim: &Claim, own: &Clause, evidence: &Evidence, clause: &Clause) -> Option<String> {
+    let german = evidence.german;
     let said = &evidence.passage.text;
-    let word_text = |word: &Word| {
+    let as_said = |word: &Word| {
         let start = clause_start(evidence, clause);
         said.get(start + word.range.start..start + word.range.end).unwrap_or(&word.norm).to_owned()
     };
@@ -140,31 +166,36 @@ fn conflict(claim: &Claim, own: &Clause, evidence: &Evidence, clause: &Clause) -
         if (own.polarity.negations == 0) != (clause.polarity.negations == 0) && !unclear {
             return Some("the passage and the answer differ in a negation".to_owned());
         }
+    } else if !unclear {
+        let denied = own.polarity.negated.iter().map(|at| &own.words[*at]).find(|word| clause.find(word, german));
+        let denied_there =
+            clause.polarity.negated.iter().map(|at| &clause.words[*at]).find(|word| has_word(&own.words, word, german));
+        match (denied, denied_there) {
+            (Some(word), None) => {
+                return Some(format!("`{}` is not negated in the passage", &claim.text[word.range.clone()]));
+            }
+            (None, Some(word)) => return Some(format!("`{}` is negated in the passage", as_said(word))),
+            (Some(_), Some(_)) | (None, None) => {}
+        }
     }
     for (at, word) in own.words.iter().enumerate() {
+        let silent = word.stop && !is_opposable_stop(&word.norm);
+        if silent || own.is_measured(word) || has_word(&clause.words, word, german) {
+            continue;
+        }
         let negated = own.polarity.negated.contains(&at);
-        if word.stop && !is_opposable_stop(&word.norm) {
-            continue;
-        }
-        if let Some(there) = clause.position(word, evidence.german).filter(|_| !word.stop) {
-            if has_scope(&claim.lang) && negated != clause.polarity.negated.contains(&there) && !unclear {
-                let what = if negated { "is not negated" } else { "is negated" };
-                return Some(format!("`{}` {what} in the passage", word_text(&clause.words[there])));
-            }
-            continue;
-        }
         let opposite = clause.words.iter().enumerate().find(|(there, other)| {
             let opposed = are_opposites(&word.stem, &other.stem) || are_opposites(&word.norm, &other.norm);
             let denied = denies(&other.norm, &word.norm) || denies(&word.norm, &other.norm);
             let same_way = negated == clause.polarity.negated.contains(there);
             let absent = !own.words.iter().any(|mine| mine.norm == other.norm);
-            let fits = !word.stop || follows_alike(own, at, clause, *there, evidence.german);
-            (opposed || denied) && same_way && absent && fits
+            let fits = !word.stop || follows_alike(own, at, clause, *there, german);
+            (opposed || denied) && same_way && absent && fits && !clause.is_measured(other)
         });
-        if let Some((_, other)) = opposite.filter(|_| !unclear) {
+        if let Some((_, other)) = opposite {
             return Some(format!(
                 "the passage says `{}`, the answer `{}`",
-                word_text(other),
+                as_said(other),
                 &claim.text[word.range.clone()]
             ));
         }
@@ -177,13 +208,13 @@ fn conflict(claim: &Claim, own: &Clause, evidence: &Evidence, clause: &Clause) -
 fn follows_alike(own: &Clause, at: usize, clause: &Clause, there: usize, german: bool) -> bool {
     let figure = |word: &Word| word.norm.starts_with(|c: char| c.is_numeric());
     match (own.words.get(at + 1), clause.words.get(there + 1)) {
-        (Some(a), Some(b)) => super::has_word(std::slice::from_ref(a), b, german) && !a.stop || figure(a) && figure(b),
+        (Some(a), Some(b)) => has_word(std::slice::from_ref(a), b, german) && !a.stop || figure(a) && figure(b),
         _ => false,
     }
 }
 
 /// Two names stand round one word in the claim, and the other way round in the clause about it.
-fn reversed(claim: &Claim, said: &[(&Evidence, &Clause)], aligned: &[f32]) -> Option<String> {
+fn reversed(claim: &Claim, said: &[Said], aligned: &[f32]) -> Option<String> {
     let passive = |words: &[Word]| {
         words.iter().any(|w| {
             matches!(w.norm.as_str(), "by" | "von" | "por" | "par" | "was" | "were" | "been" | "wurde" | "fue")
@@ -208,7 +239,7 @@ fn reversed(claim: &Claim, said: &[(&Evidence, &Clause)], aligned: &[f32]) -> Op
                 clause
                     .words
                     .get(from + 1..to)
-                    .is_some_and(|inside| between.iter().any(|w| super::has_word(inside, w, evidence.german)))
+                    .is_some_and(|inside| between.iter().any(|w| has_word(inside, w, evidence.german)))
             };
             if a < b && verb(a, b) {
                 return None;

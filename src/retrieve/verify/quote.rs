@@ -4,19 +4,23 @@ use std::ops::Range;
 
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::{Checker, claim::Claim, evidence::Evidence};
+use super::{Checker, Prepared, claim::Claim, evidence::Evidence};
 use crate::{retrieve::words::is_cjk, types::Span};
 
-/// A quotation has this many words where the passage has them; a character of Chinese or Japanese counts a half.
-const MIN_WORDS: usize = 12;
+/// A sentence of this many words is quoted whole; a shorter one with what follows on its line. A character of Chinese or
+/// Japanese counts half a word.
+const MIN_WORDS: usize = 6;
 const MAX_WORDS: usize = 25;
 
 /// The part of a passage that has most of a sentence's words and figures: its text and its span in the document.
 /// `None` only if the passage has no words at all.
-pub(in crate::retrieve) fn best_quote(checker: &Checker, sentence: &str, passage: usize) -> Option<(String, Span)> {
+pub(in crate::retrieve) fn best_quote(
+    checker: &Checker,
+    sentence: &Prepared,
+    passage: usize,
+) -> Option<(String, Span)> {
     let evidence = checker.evidence.get(passage)?;
-    let claim = Claim::new(sentence, &checker.question, &evidence.lang);
-    let marks = marks(&claim, evidence);
+    let marks = marks(sentence.in_language_of(evidence)?, evidence);
     let mut best: Option<(usize, Range<usize>)> = None;
     for whole in evidence.passage.quotable() {
         for unit in evidence.units.iter().map(|unit| &unit.range) {
