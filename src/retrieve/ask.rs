@@ -145,7 +145,10 @@ fn asked(
         Err(Error::Model(model::Error::TooLong { found, limit, .. })) => {
             let fewer = fewer(hits, ask, context, &passages, found, limit)?;
             let left_out = passages.len() - fewer.len().min(passages.len());
-            answer.notes.push(format!("the model reads {limit} tokens: {left_out} passages were left out"));
+            answer.notes.push(match limit {
+                Some(limit) => format!("the model reads {limit} tokens: {left_out} passages were left out"),
+                None => format!("the model reads fewer tokens: {left_out} passages were left out"),
+            });
             passages = fewer;
             call(&passages)?
         }
@@ -176,14 +179,17 @@ fn fitting(hits: &Hits, ask: &Ask, context_tokens: usize, most_tokens: usize) ->
 }
 
 /// Fewer passages, for a model that found `found` tokens in a prompt where it reads `limit`, the answer among them.
-fn fewer(hits: &Hits, ask: &Ask, context: usize, passages: &[Passage], found: u64, limit: u64) -> Result<Vec<Passage>> {
+fn fewer(hits: &Hits, ask: &Ask, context: usize, passages: &[Passage], found: u64, limit: Option<u64>) -> Result<Vec<Passage>> {
     let question = ask.query.text.as_str();
     let before = passages.len();
     // What we thought the prompt costs stands for what the model found in it.
     let ours: usize =
         prompt::messages(question, passages, hits.generation).iter().map(|m| budget::tokens(&m.content)).sum();
-    let room = limit.saturating_sub(u64::from(ask.max_tokens)) as f64;
-    let shrink = if found > 0 { (0.9 * room / found as f64).min(1.0) } else { 0.5 };
+    let room = limit.map(|limit| limit.saturating_sub(u64::from(ask.max_tokens)) as f64);
+    let shrink = match room {
+        Some(room) if found > 0 => (0.9 * room / found as f64).min(1.0),
+        Some(_) | None => 0.5,
+    };
     let most =
         ((ours as f64 * shrink) as usize).saturating_sub(prompt::overhead_tokens(question)).max(MIN_BUDGET_TOKENS);
     let mut passages = fitting(hits, ask, context, most)?;
