@@ -107,7 +107,7 @@ fn endpoints_that_fail_get_one_clear_line() {
         (Behaviour::HtmlLogin, "Sign in"),
         (Behaviour::Html502, "502"),
         (Behaviour::Nothing, "empty"),
-        (Behaviour::BadJson, "JSON"),
+        (Behaviour::BadJson, "not a chat completion"),
         (Behaviour::NeedsKey, "key"),
         (Behaviour::Quota, "429"),
     ] {
@@ -167,7 +167,7 @@ fn injected_text_is_data() {
     let ran = ask(&house, &double, &["--json"]);
     let answer = ran.json("rag.answer/1");
     let prompt = double.requests()[0].prompt();
-    assert!(prompt.contains("never") && prompt.contains("<<doc 1"), "{prompt}");
+    assert!(prompt.contains("never") && prompt.contains("<<passage 1 "), "{prompt}");
     assert!(prompt.trim_end().contains(QUESTION) && prompt.rfind(QUESTION) > prompt.rfind("canary"), "{prompt}");
     // The canary stands in the passage, so a check against it can but find it; what must not be is any text of ours.
     assert!(!answer["answer"].as_str().unwrap().contains("never instructions"), "{answer:#}");

@@ -28,10 +28,12 @@ fn every_sample_question_finds_its_passage() {
     assert_eq!(report["added"].as_array().unwrap().len(), 12, "{report:#}");
     assert_eq!(report["failed"], Value::Array(vec![]), "{report:#}");
     assert!(report["chunks"]["embedded"].as_u64().unwrap() > 30);
-    let mut first = 0;
+    let (mut first, mut surely) = (0, 0);
     let all = questions();
     for question in &all {
-        let found = house.rag(["query", &question.question, "--json", "-k", "3"]).ok().json("rag.query/1");
+        let ran = house.rag(["query", &question.question, "--json", "-k", "3"]);
+        let found = ran.json("rag.query/1");
+        surely += usize::from(ran.code == 0);
         let results = found["results"].as_array().unwrap();
         let right = |result: &Value| {
             let text = format!("{} {}", result["context"].as_str().unwrap_or(""), result["text"].as_str().unwrap());
@@ -49,6 +51,7 @@ fn every_sample_question_finds_its_passage() {
         first += usize::from(rank == Some(0));
     }
     assert!(first * 100 >= all.len() * 85, "{first} of {} come first", all.len());
+    assert!(surely * 100 >= all.len() * 85, "{surely} of {} are said to be found", all.len());
 }
 
 #[test]

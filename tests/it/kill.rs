@@ -68,11 +68,12 @@ fn killed_fifty_times_at_random() {
 #[cfg(unix)]
 #[test]
 fn ctrl_c_commits_what_is_whole_and_leaves_at_130() {
+    const DOCUMENTS: usize = 200;
     let house = House::new();
-    for number in 0..300 {
+    for number in 0..DOCUMENTS {
         house.write(
             &format!("docs/{number}.md"),
-            format!("# Note {number}\n\n{}\n", "The tide turns at noon. ".repeat(80)),
+            format!("# Note {number}\n\n{}\n", "The tide turns at noon. ".repeat(60)),
         );
     }
     let child = house
@@ -98,5 +99,5 @@ fn ctrl_c_commits_what_is_whole_and_leaves_at_130() {
     let kept = house.rag(["status", "--json"]).ok().json("rag.status/1")["sources"].as_u64().unwrap();
     assert_eq!(kept as usize, report["added"].as_array().unwrap().len());
     let rest = house.rag(["ingest", "docs", "--json"]).ok().json("rag.ingest/1");
-    assert_eq!(rest["added"].as_array().unwrap().len() as u64, 300 - kept);
+    assert_eq!(rest["added"].as_array().unwrap().len() as u64, DOCUMENTS as u64 - kept);
 }

@@ -8,13 +8,13 @@ fn status_counts_what_is_there() {
     let status = house.rag(["status", "--json"]).ok().json("rag.status/1");
     assert_eq!(status["sources"], 12);
     assert_eq!(status["chunks"], status["vectors"]);
-    assert_eq!(status["embedding_space"]["model"], "all-MiniLM-L6-v2");
+    assert_eq!(status["embedding_space"]["model"], "all-minilm-l6-v2");
     assert_eq!(status["embedding_space"]["dim"], 384);
     assert!(status["embedder"].as_str().unwrap().contains("rten"), "{status:#}");
     assert_eq!(status["languages"]["de"].as_u64().map(|n| n > 0), Some(true), "{status:#}");
     assert_eq!(status["types"]["pdf"], 1);
     let text = house.rag(["status"]).ok().stdout;
-    assert!(text.contains("12 documents") && text.contains("all-MiniLM-L6-v2"), "{text}");
+    assert!(text.contains("12 documents") && text.contains("all-minilm-l6-v2"), "{text}");
 }
 
 #[test]

@@ -30,6 +30,7 @@ use axum::{
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
+#[allow(unused_imports)]
 pub use embed::{DIM, vector};
 pub use profile::Profile;
 
