@@ -231,12 +231,7 @@ fn list(report: &mut Report, record: &SourceRecord, list: List, from: Option<Str
 }
 
 fn entry(record: &SourceRecord, from: Option<String>) -> report::Outcome {
-    report::Outcome {
-        path: record.display_path(),
-        problems: record.problems.clone(),
-        chunks: record.chunks,
-        from,
-    }
+    report::Outcome { path: record.display_path(), problems: record.problems.clone(), chunks: record.chunks, from }
 }
 
 /// A file that waits for vectors.
@@ -490,8 +485,7 @@ impl Run<'_> {
                 }
                 let bytes = reading.found.stat.size_bytes;
                 self.observer.event(Event::Chunked { path: &path, chunks: chunks.len() as u64, bytes });
-                let pending =
-                    Pending { reading, record: *record, chunks, missing: 0, embedded: 0, _ticket: ticket };
+                let pending = Pending { reading, record: *record, chunks, missing: 0, embedded: 0, _ticket: ticket };
                 self.find_vectors(pending, texts)
             }
         }
@@ -672,7 +666,8 @@ fn warn_shortened(record: &mut SourceRecord) {
     const REASON: &str = "embedding_shortened";
     record.status = Status::Warned;
     if record.problems.iter().all(|problem| problem.reason != REASON) {
-        let message = "some chunks are longer than the embedding model reads; the ends of those are found by words only";
+        let message =
+            "some chunks are longer than the embedding model reads; the ends of those are found by words only";
         record.problems.push(file::lasting(REASON, message));
     }
 }

@@ -38,8 +38,14 @@ pub struct Task {
 /// What a reading thread tells the run.
 #[derive(Debug)]
 pub enum Told {
-    Started { thread: usize, path: String },
-    Read { thread: usize, file: Box<Read> },
+    Started {
+        thread: usize,
+        path: String,
+    },
+    Read {
+        thread: usize,
+        file: Box<Read>,
+    },
     /// Nothing can be read.
     Broken(Error),
 }
@@ -68,7 +74,8 @@ pub enum Outcome {
 
 /// Formats that people mean when they say document. One that is not read is a failure; a picture is merely skipped.
 const DOCUMENTS: [&str; 16] = [
-    "doc", "docx", "docm", "ppt", "pptx", "xls", "xlsx", "odt", "ods", "odp", "epub", "rtf", "eml", "msg", "mbox", "pdf",
+    "doc", "docx", "docm", "ppt", "pptx", "xls", "xlsx", "odt", "ods", "odp", "epub", "rtf", "eml", "msg", "mbox",
+    "pdf",
 ];
 
 /// Reasons under which a source is left alone rather than failed.
@@ -214,11 +221,8 @@ fn failed(task: &Task, reading: &Reading, problem: Problem, format: &str) -> Out
     if is_recorded || (problem.transient && (keeps_text || problem.reason == "vanished")) {
         return Outcome::Failed { problem, record: None };
     }
-    let record = SourceRecord {
-        status: Status::Failed,
-        problems: vec![problem.clone()],
-        ..record(task, reading, "", format)
-    };
+    let record =
+        SourceRecord { status: Status::Failed, problems: vec![problem.clone()], ..record(task, reading, "", format) };
     Outcome::Failed { problem, record: Some(Box::new(record)) }
 }
 

@@ -179,7 +179,8 @@ impl Finds {
                 self.failed.push((name, problem));
             }
             Item::BadRule { file, why } => {
-                let problem = file::lasting("bad_ignore_rule", &format!("a line is no pattern and is not obeyed: {why}"));
+                let problem =
+                    file::lasting("bad_ignore_rule", &format!("a line is no pattern and is not obeyed: {why}"));
                 let path = file.display().to_string();
                 self.warnings.push(Outcome { path, problems: vec![problem], chunks: 0, from: None });
             }

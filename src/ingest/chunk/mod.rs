@@ -128,7 +128,8 @@ fn chunk_up_to(document: &Document, origin: Origin<'_>, settings: Settings, max_
             cutter.out.truncate(max_chunks);
             let kept = cutter.out.last().map_or(0, |piece| piece.span.end);
             let left = document.text.len() - kept;
-            let message = format!("only its first {max_chunks} chunks are searchable; {left} bytes of text are left out");
+            let message =
+                format!("only its first {max_chunks} chunks are searchable; {left} bytes of text are left out");
             problem = Some(file::lasting("too_many_chunks", &message));
             break;
         }

@@ -38,9 +38,9 @@ pub fn sections(document: &Document, measure: Measure, small: usize) -> Vec<Sect
     let mut sections: Vec<Section> = Vec::new();
     for (at, block) in document.blocks.iter().enumerate() {
         let joined = at > 0
-            && sections.last_mut().is_some_and(|section| {
-                gap_is_blank(document, at) && section.take(document, block, measure, small)
-            });
+            && sections
+                .last_mut()
+                .is_some_and(|section| gap_is_blank(document, at) && section.take(document, block, measure, small));
         if !joined {
             let bare = matches!(block.kind, BlockKind::Heading(_));
             sections.push(Section { heading: block.heading.clone(), blocks: at..at + 1, bare, siblings: false });

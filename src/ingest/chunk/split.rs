@@ -14,9 +14,10 @@ const WORD_BYTES_PER_TOKEN: usize = 8;
 
 /// Words before a full stop that do not end a sentence, in lower case, without the stop.
 const ABBREVIATIONS: [&str; 52] = [
-    "mr", "mrs", "ms", "dr", "prof", "st", "jr", "sr", "vs", "etc", "fig", "figs", "eq", "eqs", "sec", "no", "nos", "vol",
-    "pp", "ed", "eds", "al", "cf", "e.g", "i.e", "ca", "approx", "inc", "ltd", "co", "corp", "dept", "est", "jan", "feb",
-    "mar", "apr", "jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec", "bzw", "z.b", "d.h", "u.a", "nr", "abb", "vgl",
+    "mr", "mrs", "ms", "dr", "prof", "st", "jr", "sr", "vs", "etc", "fig", "figs", "eq", "eqs", "sec", "no", "nos",
+    "vol", "pp", "ed", "eds", "al", "cf", "e.g", "i.e", "ca", "approx", "inc", "ltd", "co", "corp", "dept", "est",
+    "jan", "feb", "mar", "apr", "jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec", "bzw", "z.b", "d.h", "u.a",
+    "nr", "abb", "vgl",
 ];
 
 /// Lines, each with its line end.

@@ -140,7 +140,10 @@ impl Quote {
                     // A mark after `//` or inside a string (`"/*"`, a glob) opens nothing.
                     let Some((at, begin, end)) = first else { return };
                     let before = &rest[..at];
-                    if before.contains("//") || before.matches('"').count() % 2 == 1 || before.matches('\'').count() % 2 == 1 {
+                    if before.contains("//")
+                        || before.matches('"').count() % 2 == 1
+                        || before.matches('\'').count() % 2 == 1
+                    {
                         return;
                     }
                     rest = &rest[at + begin.len()..];
@@ -156,8 +159,10 @@ mod tests {
     use super::*;
 
     fn check(language: &str, text: &str, want: &[(&str, &str)]) {
-        let got: Vec<_> =
-            blocks(text, family(language)).iter().map(|b| (b.heading.join("."), text[b.span.range()].to_owned())).collect();
+        let got: Vec<_> = blocks(text, family(language))
+            .iter()
+            .map(|b| (b.heading.join("."), text[b.span.range()].to_owned()))
+            .collect();
         let want: Vec<_> = want.iter().map(|&(h, t)| (h.to_owned(), t.to_owned())).collect();
         assert_eq!(got, want);
     }
@@ -195,8 +200,16 @@ mod tests {
 
     #[test]
     fn configuration() {
-        check("toml", "a = 1\n\n# why\n[x]\nb = [\n  1,\n]\n[[y.z]]\nc = 2\n", &[("", "a = 1"), ("x", "# why\n[x]\nb = [\n  1,\n]"), ("y.z", "[[y.z]]\nc = 2")]);
-        check("yaml", "a: 1\nb:\n  c: 2\n  - d\n# e\nf: 3\n", &[("a", "a: 1"), ("b", "b:\n  c: 2\n  - d"), ("f", "# e\nf: 3")]);
+        check(
+            "toml",
+            "a = 1\n\n# why\n[x]\nb = [\n  1,\n]\n[[y.z]]\nc = 2\n",
+            &[("", "a = 1"), ("x", "# why\n[x]\nb = [\n  1,\n]"), ("y.z", "[[y.z]]\nc = 2")],
+        );
+        check(
+            "yaml",
+            "a: 1\nb:\n  c: 2\n  - d\n# e\nf: 3\n",
+            &[("a", "a: 1"), ("b", "b:\n  c: 2\n  - d"), ("f", "# e\nf: 3")],
+        );
         check("xml", "<a>\n <b/>\n</a>\n", &[("", "<a>\n <b/>\n</a>")]);
     }
 

@@ -105,7 +105,8 @@ impl Running {
                     let _ = child.lock().unwrap_or_else(PoisonError::into_inner).kill();
                 }
             });
-            let result = wire::write(requests, request, bytes).and_then(|()| wire::read_answer(answers, &request.limits));
+            let result =
+                wire::write(requests, request, bytes).and_then(|()| wire::read_answer(answers, &request.limits));
             drop(done);
             result
         });
@@ -132,7 +133,9 @@ impl Running {
         match status.map(death) {
             Some(Death::Signal(24)) => problem(reason::TIMEOUT, "used more processor time than it may"),
             Some(Death::Signal(signal)) => problem(reason::CRASHED, format!("its reader died on it (signal {signal})")),
-            Some(Death::Code(code)) if error.kind() == io::ErrorKind::UnexpectedEof || error.kind() == io::ErrorKind::BrokenPipe => {
+            Some(Death::Code(code))
+                if error.kind() == io::ErrorKind::UnexpectedEof || error.kind() == io::ErrorKind::BrokenPipe =>
+            {
                 problem(reason::CRASHED, format!("its reader ended without an answer (exit code {code})"))
             }
             _ => problem(reason::CRASHED, format!("its reader gave an answer that makes no sense: {error}")),

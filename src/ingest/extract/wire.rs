@@ -32,7 +32,8 @@ pub enum Answer {
 /// Writes a frame.
 pub fn write(output: &mut impl Write, header: &impl Serialize, body: &[u8]) -> io::Result<()> {
     let json = serde_json::to_vec(header)?;
-    let json_bytes = u32::try_from(json.len()).ok().filter(|&n| n <= MAX_JSON_BYTES).ok_or(io::ErrorKind::InvalidData)?;
+    let json_bytes =
+        u32::try_from(json.len()).ok().filter(|&n| n <= MAX_JSON_BYTES).ok_or(io::ErrorKind::InvalidData)?;
     output.write_all(&json_bytes.to_le_bytes())?;
     output.write_all(&(body.len() as u64).to_le_bytes())?;
     output.write_all(&json)?;

@@ -21,7 +21,9 @@ pub fn is_garbled(text: &str) -> bool {
 
 /// Replacement characters, private use and control characters are nobody's text.
 fn is_bad(letter: char) -> bool {
-    letter == char::REPLACEMENT_CHARACTER || letter.is_control() || matches!(letter, '\u{e000}'..='\u{f8ff}' | '\u{f0000}'..)
+    letter == char::REPLACEMENT_CHARACTER
+        || letter.is_control()
+        || matches!(letter, '\u{e000}'..='\u{f8ff}' | '\u{f0000}'..)
 }
 
 /// Glyph numbers read as character codes are ASCII shifted by a constant: letters, digits and signs in one word, capitals
@@ -53,7 +55,9 @@ fn is_odd(word: &str) -> bool {
             };
             let (a, b) = (class(pair[0]), class(pair[1]));
             // A capital at the start of a word is followed by small letters; hyphens and dots join.
-            a != b && !(a == 1 && b == 0) && !matches!(pair, ['-' | '.' | '/' | '\'' | '’' | '_', _] | [_, '-' | '.' | '/' | '\'' | '’' | '_'])
+            a != b
+                && !(a == 1 && b == 0)
+                && !matches!(pair, ['-' | '.' | '/' | '\'' | '’' | '_', _] | [_, '-' | '.' | '/' | '\'' | '’' | '_'])
         })
         .count();
     breaks * 3 >= inner.len()
