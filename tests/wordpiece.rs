@@ -91,9 +91,20 @@ fn hard_cases() {
 #[test]
 fn every_character_inside_a_word_and_alone() {
     let oracle = oracle();
-    let characters: Vec<char> = (0..0x3_2000u32)
+    // Whole, but for the long runs of ideographs, Hangul, private use and the unassigned, of which samples and the edges.
+    let edges = [0x3400, 0x4dc0, 0x4e00, 0xa000, 0xf900, 0xfb00, 0x2_0000, 0x2_a6e0, 0x2_a700, 0x2_b740, 0x2_b820];
+    let more_edges = [0x2_b920, 0x2_ceb0, 0x2_f800, 0x2_fa20, 0xac00, 0xd7a4, 0xe000, 0xf_0000, 0xf_fffe, 0x10_0000];
+    let characters: Vec<char> = (0..0x3400u32)
+        .chain((0x3400..0xa000).step_by(61))
+        .chain(0xa000..0xac00)
+        .chain((0xac00..0xd7a4).step_by(7))
+        .chain((0xd7a4..0xf900).step_by(61))
+        .chain(0xf900..0x1_8000)
+        .chain(0x1_b000..0x2_0000)
+        .chain(0x2_f800..0x2_fa20)
         .chain(0xe_0000..0xe_0200)
-        .chain((0x3_2000..0x11_0000).step_by(509))
+        .chain((0x1_8000..0x11_0000).step_by(509))
+        .chain(edges.into_iter().chain(more_edges).flat_map(|edge| [edge - 1, edge]))
         .filter_map(char::from_u32)
         .collect();
     for some in characters.chunks(512) {

@@ -4,25 +4,50 @@
 //! newer characters otherwise than the model learnt. ASCII is not in the tables; the scanner decides it by itself.
 //! Not useful for: general text work, which wants the newest Unicode.
 
-/// A separator: its class is `White_Space` of Unicode.
-pub(super) fn is_space(c: char) -> bool {
-    c.is_whitespace()
+/// What is done with a character beyond ASCII, space apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Class {
+    /// Part of a word.
+    Letter,
+    /// A mark that occupies no space of its own (Mn): stripped after canonical decomposition.
+    Mark,
+    /// A word of its own (P).
+    Punctuation,
+    /// Dropped without a trace before anything else: control (Cc), format (Cf), private use (Co), and `U+FFFD`, which
+    /// stands for bytes that were not text.
+    Dropped,
 }
 
-/// Dropped without a trace before anything else: control (Cc), format (Cf), private use (Co), and `U+FFFD`, which
-/// stands for bytes that were not text.
-pub(super) fn is_dropped(c: char) -> bool {
-    c == '\u{fffd}' || within(c, CONTROLS)
+/// The class of a character beyond ASCII.
+pub(super) fn class(c: char) -> Class {
+    match PLANE_0.get(c as usize) {
+        Some(&class) => class,
+        None if within(c, MARKS) => Class::Mark,
+        None if within(c, PUNCTUATION) => Class::Punctuation,
+        None if within(c, DROPPED) => Class::Dropped,
+        None => Class::Letter,
+    }
 }
 
-/// A mark that occupies no space of its own (Mn): stripped after canonical decomposition.
-pub(super) fn is_mark(c: char) -> bool {
-    within(c, MARKS)
-}
+/// The classes of the first 65,536 characters, spread out by the compiler: nearly all text is answered by one load.
+static PLANE_0: [Class; 1 << 16] = {
+    let mut classes = [Class::Letter; 1 << 16];
+    spread(&mut classes, MARKS, Class::Mark);
+    spread(&mut classes, PUNCTUATION, Class::Punctuation);
+    spread(&mut classes, DROPPED, Class::Dropped);
+    classes
+};
 
-/// A word of its own: any punctuation (P), and of ASCII the symbols too.
-pub(super) fn is_punctuation(c: char) -> bool {
-    c.is_ascii_punctuation() || within(c, PUNCTUATION)
+const fn spread(classes: &mut [Class; 1 << 16], ranges: &[(u32, u32)], class: Class) {
+    let mut i = 0;
+    while i < ranges.len() && (ranges[i].1 as usize) < classes.len() {
+        let mut c = ranges[i].0 as usize;
+        while c <= ranges[i].1 as usize {
+            classes[c] = class;
+            c += 1;
+        }
+        i += 1;
+    }
 }
 
 /// An ideograph, which BERT sets apart as a word of its own; kana and Hangul are not.
@@ -125,10 +150,10 @@ const PUNCTUATION: &[(u32, u32)] = &[
 ];
 
 #[rustfmt::skip]
-const CONTROLS: &[(u32, u32)] = &[
+const DROPPED: &[(u32, u32)] = &[
     (0x80, 0x9f), (0xad, 0xad), (0x600, 0x605), (0x61c, 0x61c), (0x6dd, 0x6dd), (0x70f, 0x70f), (0x180e, 0x180e),
     (0x200b, 0x200f), (0x202a, 0x202e), (0x2060, 0x2064), (0x2066, 0x206f), (0xe000, 0xf8ff), (0xfeff, 0xfeff),
-    (0xfff9, 0xfffb), (0x110bd, 0x110bd), (0x1bca0, 0x1bca3), (0x1d173, 0x1d17a), (0xe0001, 0xe0001),
+    (0xfff9, 0xfffb), (0xfffd, 0xfffd), (0x110bd, 0x110bd), (0x1bca0, 0x1bca3), (0x1d173, 0x1d17a), (0xe0001, 0xe0001),
     (0xe0020, 0xe007f), (0xf0000, 0xffffd), (0x100000, 0x10fffd),
 ];
 
@@ -138,7 +163,7 @@ mod tests {
 
     #[test]
     fn tables_ascend_and_leave_ascii_alone() {
-        for table in [MARKS, PUNCTUATION, CONTROLS] {
+        for table in [MARKS, PUNCTUATION, DROPPED] {
             assert!(table[0].0 >= 0x80);
             assert!(table.iter().all(|&(first, last)| first <= last));
             assert!(table.windows(2).all(|pair| pair[0].1 < pair[1].0));
@@ -146,9 +171,31 @@ mod tests {
     }
 
     #[test]
+    fn the_plane_holds_what_the_ranges_say() {
+        for c in ('\u{80}'..='\u{ffff}').chain(['\u{1d167}', '\u{10ffff}']) {
+            let ranges = [(MARKS, Class::Mark), (PUNCTUATION, Class::Punctuation), (DROPPED, Class::Dropped)];
+            let want = ranges.iter().find(|(ranges, _)| within(c, ranges)).map_or(Class::Letter, |&(_, class)| class);
+            assert_eq!(class(c), want, "{c:?}");
+        }
+    }
+
+    #[test]
     fn edges_of_ranges() {
-        assert!(is_mark('\u{300}') && is_mark('\u{36f}') && !is_mark('\u{370}') && !is_mark('\u{2ff}'));
-        assert!(is_dropped('\u{ad}') && is_dropped('\u{10fffd}') && !is_dropped('\u{10ffff}') && !is_dropped('\u{a0}'));
-        assert!(is_punctuation('$') && is_punctuation('。') && !is_punctuation('€') && !is_punctuation('a'));
+        for (c, want) in [
+            ('\u{2ff}', Class::Letter),
+            ('\u{300}', Class::Mark),
+            ('\u{36f}', Class::Mark),
+            ('\u{370}', Class::Letter),
+            ('\u{ad}', Class::Dropped),
+            ('\u{fffd}', Class::Dropped),
+            ('\u{ffff}', Class::Letter),
+            ('\u{10fffd}', Class::Dropped),
+            ('\u{10ffff}', Class::Letter),
+            ('\u{1d167}', Class::Mark),
+            ('。', Class::Punctuation),
+            ('€', Class::Letter),
+        ] {
+            assert_eq!(class(c), want, "{c:?}");
+        }
     }
 }
