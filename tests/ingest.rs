@@ -1,5 +1,6 @@
 //! Ingest runs on folders that change between and during them: what the report says, what the index holds, what is
 //! written. With an embedder that needs no model and extraction in this process.
+#![allow(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -321,13 +322,14 @@ fn what_is_no_text_is_left_alone_and_said_so() {
     let house = House::new(&[("docs/a.md", A), ("docs/empty.md", "")]);
     fs::write(house.path("docs/data.bin"), [0u8, 1, 2, 3, 255, 254, 0, 0, 7, 0, 0, 9].repeat(50)).unwrap();
     fs::write(house.path("docs/large.md"), vec![b'x'; (1 << 20) + 1]).unwrap();
+    fs::write(house.path("docs/half.docx"), b"PK\x03\x04\x14\0\0\0\x08\0half a Word file").unwrap();
     let report = house.run(&["docs"]);
     assert_eq!(reasons(&report.skipped), [("docs/data.bin", "binary"), ("docs/large.md", "too_large")]);
     assert_eq!(reasons(&report.warnings), [("docs/empty.md", "empty")]);
     assert_eq!(paths(&report.added), ["docs/a.md", "docs/empty.md"]);
-    assert!(report.failed.is_empty());
+    assert_eq!(reasons(&report.failed), [("docs/half.docx", "unsupported")], "it is called a document");
     let again = house.run(&["docs"]);
-    assert_eq!((again.skipped, again.warnings), (report.skipped, report.warnings));
+    assert_eq!((again.skipped, again.warnings, again.failed), (report.skipped, report.warnings, report.failed));
 }
 
 #[test]
