@@ -171,13 +171,19 @@ fn open_problem(error: &io::Error) -> Problem {
 
 /// What an I/O error means for a source. All of these may go away without the file's bytes changing.
 pub fn io_problem(error: &io::Error) -> Problem {
-    match error.kind() {
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
-            transient("vanished", "it was there when the folder was listed and is gone now")
-        }
-        io::ErrorKind::PermissionDenied => transient("permission", "permission to read it is denied"),
-        _ => transient("io", &format!("reading failed: {error}")),
+    let kind = error.kind();
+    if is_absent(kind) {
+        transient("vanished", "it was there when the folder was listed and is gone now")
+    } else if kind == io::ErrorKind::PermissionDenied {
+        transient("permission", "permission to read it is denied")
+    } else {
+        transient("io", &format!("reading failed: {error}"))
     }
+}
+
+/// Nothing is at the path.
+pub fn is_absent(kind: io::ErrorKind) -> bool {
+    kind == io::ErrorKind::NotFound || kind == io::ErrorKind::NotADirectory
 }
 
 pub fn too_large(size: u64, max: u64) -> Problem {

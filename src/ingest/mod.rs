@@ -11,6 +11,7 @@ pub mod extract;
 mod feed;
 mod file;
 mod language;
+mod listing;
 mod patterns;
 mod pipeline;
 mod plan;
@@ -18,6 +19,7 @@ mod reader;
 mod report;
 mod roots;
 mod rules;
+mod run;
 mod survey;
 mod walk;
 
@@ -38,17 +40,26 @@ pub struct Options {
     /// The index folder itself, never walked into.
     pub index_dir: PathBuf,
     pub collection: String,
+    /// Globs as in `.gitignore`, below each given path; a file must match one of them, if there are any. They narrow what
+    /// the ignore rules leave and bring nothing back. A pattern that matches nothing is an error.
     pub include: Vec<String>,
+    /// Globs as above; what matches is out. With patterns, only sources that are gone from disk are removed.
     pub exclude: Vec<String>,
     /// Obey .gitignore, .ragignore and the built-in list.
     pub ignore_rules: bool,
+    /// Take hidden names too; the built-in list of secrets and generated folders still counts.
     pub hidden: bool,
+    /// Follow links that lead to a place inside the given folders.
     pub follow: bool,
     pub max_file_bytes: u64,
+    /// Added to the tags that each source has; without any, sources keep theirs.
     pub tags: BTreeMap<String, String>,
+    /// Tokens of a chunk to aim at, its title and headings counted; the limit is a quarter more.
     pub chunk_tokens: usize,
     pub chunk_overlap: usize,
+    /// Threads that read files, each with an extraction worker.
     pub jobs: usize,
+    /// Change nothing; chunks in the report are guessed from sizes.
     pub dry_run: bool,
     /// Remove vanished sources under `paths`.
     pub prune: bool,

@@ -64,13 +64,12 @@ impl Patterns {
     /// Whether an entry is excluded. `below`: its path below the path that was given.
     pub fn excludes(&self, below: &Path, is_dir: bool) -> bool {
         // All are asked, so that each gets its mark.
-        self.exclude.iter().fold(false, |excluded, pattern| pattern.matches(below, is_dir) || excluded)
+        self.exclude.iter().filter(|pattern| pattern.matches(below, is_dir)).count() > 0
     }
 
     /// Whether a file is included.
     pub fn includes(&self, below: &Path) -> bool {
-        self.include.is_empty()
-            || self.include.iter().fold(false, |included, pattern| pattern.matches(below, false) || included)
+        self.include.is_empty() || self.include.iter().filter(|pattern| pattern.matches(below, false)).count() > 0
     }
 
     /// Errors: `NoMatch` with the first pattern that nothing matched.

@@ -117,7 +117,7 @@ fn read(task: &Task, extractor: &mut Extractor, mut reading: Reading, mut ticket
     let result = catch_unwind(AssertUnwindSafe(|| make(task, extractor, &mut reading, &mut bytes_read)));
     let result = result.unwrap_or_else(|_| {
         let problem = file::lasting(reason::CRASHED, "cutting it into chunks failed; this is a mistake of the program");
-        failed(task, &reading, problem, "")
+        failed(task, &reading, problem, "", "")
     });
     if let Outcome::Made { chunks, texts, .. } = &result {
         ticket.resize(cost(chunks, texts, task.dim));
@@ -128,7 +128,7 @@ fn read(task: &Task, extractor: &mut Extractor, mut reading: Reading, mut ticket
 fn make(task: &Task, extractor: &mut Extractor, reading: &mut Reading, bytes_read: &mut u64) -> Outcome {
     let contents = match file::read(&reading.found.real, task.max_file_bytes) {
         Ok(contents) => contents,
-        Err(problem) => return failed(task, reading, problem, ""),
+        Err(problem) => return failed(task, reading, problem, "", ""),
     };
     *bytes_read = contents.bytes.len() as u64;
     reading.found.stat = contents.stat;
@@ -147,7 +147,10 @@ fn make(task: &Task, extractor: &mut Extractor, reading: &mut Reading, bytes_rea
         Ok(document) => made(task, reading, &hash, document),
         Err(problem) => {
             let format = detect(name, &contents.bytes);
-            let is_document = matches!(format, Format::Unsupported(what) if DOCUMENTS.contains(&what));
+            // By what it is, or by what it is called: half a Word file is a broken document, not some archive.
+            let extension = reading.found.name.path.extension();
+            let is_document = DOCUMENTS.contains(&extension.as_str())
+                || matches!(format, Format::Unsupported(what) if DOCUMENTS.contains(&what));
             let left_alone = problem.reason == reason::BINARY || problem.reason == reason::UNSUPPORTED;
             if left_alone && !is_document {
                 let record = SourceRecord {
@@ -157,13 +160,7 @@ fn make(task: &Task, extractor: &mut Extractor, reading: &mut Reading, bytes_rea
                 };
                 return Outcome::Made { record: Box::new(record), chunks: vec![], texts: vec![] };
             }
-            match failed(task, reading, problem, format.word()) {
-                Outcome::Failed { problem, record: Some(mut record) } => {
-                    record.hash = hash;
-                    Outcome::Failed { problem, record: Some(record) }
-                }
-                other => other,
-            }
+            failed(task, reading, problem, &hash, format.word())
         }
     }
 }
@@ -214,7 +211,7 @@ fn made(task: &Task, reading: &Reading, hash: &str, document: Document) -> Outco
 
 /// What the index says of a file that failed. One that had text and may be read again later keeps its text; one that
 /// vanished leaves no trace; one whose failure is recorded already changes nothing.
-fn failed(task: &Task, reading: &Reading, problem: Problem, format: &str) -> Outcome {
+fn failed(task: &Task, reading: &Reading, problem: Problem, hash: &str, format: &str) -> Outcome {
     let keeps_text = reading.old.as_ref().is_some_and(|old| old.status != Status::Failed);
     let is_recorded =
         reading.old.as_ref().is_some_and(|old| plan::is_recorded(old, &reading.found, &problem, &task.pipeline));
@@ -222,7 +219,7 @@ fn failed(task: &Task, reading: &Reading, problem: Problem, format: &str) -> Out
         return Outcome::Failed { problem, record: None };
     }
     let record =
-        SourceRecord { status: Status::Failed, problems: vec![problem.clone()], ..record(task, reading, "", format) };
+        SourceRecord { status: Status::Failed, problems: vec![problem.clone()], ..record(task, reading, hash, format) };
     Outcome::Failed { problem, record: Some(Box::new(record)) }
 }
 

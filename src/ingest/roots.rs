@@ -108,7 +108,10 @@ mod tests {
 
     #[test]
     fn every_path_gets_a_root() {
-        let cases: [(Option<&str>, &[(&str, &str)], &str, bool, &str, &str); 14] = [
+        type Stored<'a> = &'a [(&'a str, &'a str)];
+        /// Home, stored roots, a path and whether it is a folder; the root and the path below it.
+        type Case<'a> = (Option<&'a str>, Stored<'a>, &'a str, bool, &'a str, &'a str);
+        let cases: [Case<'_>; 14] = [
             (Some("/h"), &[], "/h", true, "", ""),
             (Some("/h"), &[], "/h/docs", true, "", "docs"),
             (Some("/h"), &[], "/h/a.md", false, "", "a.md"),

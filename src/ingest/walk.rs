@@ -97,9 +97,13 @@ pub fn targets(paths: &[PathBuf], index_dir: &Path) -> Result<Vec<Target>> {
     let index_dir = resolve_if_there(index_dir);
     let mut targets = Vec::new();
     for given in paths {
-        let unreadable = |source: io::Error| match source.kind() {
-            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Error::MissingPath { path: given.clone() },
-            _ => Error::Unreadable { path: given.clone(), source },
+        let unreadable = |source: io::Error| {
+            let path = given.clone();
+            if file::is_absent(source.kind()) {
+                Error::MissingPath { path }
+            } else {
+                Error::Unreadable { path, source }
+            }
         };
         let path = fs::canonicalize(given).map_err(unreadable)?;
         let is_dir = fs::metadata(&path).map_err(unreadable)?.is_dir();

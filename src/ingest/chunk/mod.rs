@@ -36,7 +36,7 @@ use super::{Error, Result, document::Document, file, language};
 use crate::{
     index::{ChunkRecord, Problem},
     model::wordpiece::WordPiece,
-    types::{ChunkId, SourceId, Span},
+    types::{Lines, Pages, SourceId, Span},
 };
 
 /// Version of everything in this room that decides the chunks of a document; part of the pipeline's version.
@@ -158,8 +158,8 @@ pub(super) struct Piece {
     pub span: Span,
     heading: Vec<String>,
     context: Option<Span>,
-    lines: Option<crate::types::Lines>,
-    pages: Option<crate::types::Pages>,
+    lines: Option<Lines>,
+    pages: Option<Pages>,
     tokens: usize,
     fertility: f32,
     pub code_share: f32,
@@ -170,7 +170,7 @@ impl Piece {
     fn record(self, ordinal: usize, origin: Origin<'_>, title: &str, document: &Document) -> ChunkRecord {
         let text = &document.text[self.span.range()];
         ChunkRecord {
-            id: chunk_id(origin.source, self.span, text),
+            id: ChunkRecord::id_of(origin.source, self.span, text),
             source: origin.source,
             collection: origin.collection.to_owned(),
             path: origin.path.to_owned(),
@@ -188,10 +188,6 @@ impl Piece {
             code_share: self.code_share,
         }
     }
-}
-
-fn chunk_id(source: SourceId, span: Span, text: &str) -> ChunkId {
-    ChunkRecord::id_of(source, span, text)
 }
 
 struct Cutter<'d> {

@@ -121,6 +121,7 @@ impl Chunk {
 }
 
 #[cfg(test)]
+#[allow(clippy::single_range_in_vec_init, reason = "a list of chunks may hold one")]
 mod tests {
     use super::*;
     use crate::{ingest::chunk::atom::Header, types::Span};

@@ -61,7 +61,12 @@ impl Section {
         let taken = match block.kind {
             BlockKind::Heading(_) => self.take_heading(document, block),
             BlockKind::Code => self.take_code(document, block, measure, small),
-            _ => !self.siblings && block.heading == self.heading,
+            BlockKind::Paragraph
+            | BlockKind::List
+            | BlockKind::Quote
+            | BlockKind::Table { .. }
+            | BlockKind::Fence
+            | BlockKind::Record => !self.siblings && block.heading == self.heading,
         };
         if taken {
             self.blocks.end += 1;

@@ -1,0 +1,76 @@
+//! Which list of the report a source belongs in.
+
+use super::{Report, reader, report, survey::Survey};
+use crate::index::{SourceRecord, Status};
+
+/// Lists what the survey settled: what stands, what is skipped, what could not be looked at.
+pub fn list_known(report: &mut Report, survey: &mut Survey) {
+    report.ignored = survey.ignored;
+    report.skipped.append(&mut survey.skipped);
+    report.failed.append(&mut survey.failed);
+    report.warnings.append(&mut survey.warnings);
+    for record in std::mem::take(&mut survey.plan.stand) {
+        list(report, &record, List::Unchanged, None);
+    }
+}
+
+/// Lists what would be done without any file being read.
+pub fn list_planned(report: &mut Report, survey: &Survey) {
+    for record in &survey.plan.retag {
+        list(report, record, List::Updated, None);
+    }
+    for step in &survey.plan.moves {
+        let mut entry = entry(&step.from, Some(step.from.display_path()));
+        entry.path = step.found.name.display();
+        report.moved.push(entry);
+    }
+    for record in &survey.plan.gone {
+        report.removed.push(gone(record, survey));
+    }
+}
+
+/// The entry of a source that is gone, with the reason where its file is not.
+pub fn gone(record: &SourceRecord, survey: &Survey) -> report::Outcome {
+    report::Outcome {
+        path: record.display_path(),
+        problems: survey.left.get(&record.id).cloned().into_iter().collect(),
+        chunks: 0,
+        from: None,
+    }
+}
+
+/// What happened to a source.
+#[derive(Debug, Clone, Copy)]
+pub enum List {
+    Added,
+    Updated,
+    Unchanged,
+    Moved,
+}
+
+/// Lists a source by its record: a failure as failed and what is left alone as skipped, whatever happened to it; and once
+/// more as a warning, if it has one.
+pub fn list(report: &mut Report, record: &SourceRecord, list: List, from: Option<String>) {
+    let entry = entry(record, from);
+    if record.status == Status::Failed {
+        report.failed.push(entry);
+        return;
+    }
+    if reader::is_skipped(record) {
+        report.skipped.push(entry);
+        return;
+    }
+    if record.status == Status::Warned {
+        report.warnings.push(entry.clone());
+    }
+    match list {
+        List::Added => report.added.push(entry),
+        List::Updated => report.updated.push(entry),
+        List::Unchanged => report.unchanged.push(entry),
+        List::Moved => report.moved.push(entry),
+    }
+}
+
+fn entry(record: &SourceRecord, from: Option<String>) -> report::Outcome {
+    report::Outcome { path: record.display_path(), problems: record.problems.clone(), chunks: record.chunks, from }
+}
