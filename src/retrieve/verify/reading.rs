@@ -401,7 +401,7 @@ impl<'a> Reader<'a> {
             .collect();
         let before = before.iter().rev().map(String::as_str).collect::<Vec<_>>().join(" ");
         let ends =
-            |phrase: &&str| before.strip_suffix(phrase).is_some_and(|rest| rest.is_empty() || rest.ends_with(' '));
+            |phrase: &str| before.strip_suffix(phrase).is_some_and(|rest| rest.is_empty() || rest.ends_with(' '));
         if AT_MOST.into_iter().any(&ends) {
             return Some(Bound::AtMost);
         }
