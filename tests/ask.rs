@@ -2,6 +2,8 @@
 //!
 //! On a small handbook whose answers are known, and on passages of XQuAD in five languages, where what is left out is said.
 
+#![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a test prints what it measured, and may fail")]
+
 use std::{
     collections::BTreeMap,
     fs,
@@ -195,7 +197,14 @@ fn extractive_answers_hold_what_was_asked_for() {
         ("Was kostet der Eintritt?", "12,50 Euro"),
     ] {
         let answer = house.ask(question, None);
-        assert_eq!(answer.status, AnswerStatus::Extractive, "{question} {} {:?} {:?}", answer.relevance, answer.strength, answer.notes);
+        assert_eq!(
+            answer.status,
+            AnswerStatus::Extractive,
+            "{question} {} {:?} {:?}",
+            answer.relevance,
+            answer.strength,
+            answer.notes
+        );
         assert!(answer.text.contains(part), "{question}\n{}", answer.text);
     }
     for question in ["Who won the football cup in Brazil?", "What is the boiling point of mercury?", "xyzzy plugh"] {

@@ -253,11 +253,12 @@ fn finish(
     let composed = compose::compose(&read, passages, &ask.query.text, ask.unsupported, answer.truncated);
     let supported = composed.sentences.iter().filter(|sentence| sentence.state == Support::Supported).count();
     let words = read.text.split_whitespace().count();
+    let declined = read.declined && (supported == 0 || words <= FEW_WORDS);
+    let empty = composed.sentences.is_empty() && composed.dropped == 0;
+    let no_answer = declined || empty || composed.abstains;
     answer.status = if completion.finish == Finish::Refused || (supported == 0 && is_refusal(&read.text)) {
         AnswerStatus::Refused
-    } else if read.declined && (supported == 0 || words <= FEW_WORDS) {
-        AnswerStatus::NoAnswer
-    } else if composed.sentences.is_empty() && composed.dropped == 0 || composed.abstains {
+    } else if no_answer {
         AnswerStatus::NoAnswer
     } else if supported > 0 {
         AnswerStatus::Answered

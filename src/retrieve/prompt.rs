@@ -170,8 +170,8 @@ pub(super) fn clean(text: &str, mark: &str) -> String {
 fn breaks_after(letter: char, rest: &str) -> bool {
     match letter {
         '<' => {
-            let begins = |word: &&str| rest.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word));
-            TEMPLATE_TOKENS.iter().any(|token| begins(&token)) || rest.starts_with('<') && is_mark(&rest[1..])
+            let begins = |word: &str| rest.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word));
+            TEMPLATE_TOKENS.iter().any(|token| begins(token)) || rest.starts_with('<') && is_mark(&rest[1..])
         }
         '[' | '【' | '［' => {
             let first = rest.chars().find(|c| *c != ' ' && *c != '^');

@@ -52,7 +52,8 @@ pub(super) fn units(text: &str) -> Vec<Unit> {
         if let Some(kind) = lone_kind(&text[inner.clone()]) {
             let start = inner.start + prefix_len(&text[inner.clone()], kind);
             let range = trimmed(text, start..inner.end);
-            if !range.is_empty() && !(kind == Kind::Row && is_rule(&text[range.clone()])) {
+            let rule = kind == Kind::Row && is_rule(&text[range.clone()]);
+            if !range.is_empty() && !rule {
                 units.push(Unit { range, kind, ends_line: true });
             }
             continue;
@@ -257,7 +258,7 @@ fn goes_on(text: &str, start: usize, at: usize, letter: char, rest: &str) -> boo
         return first.is_some_and(|c| c.is_ascii_digit()) || lower == "st";
     }
     if word.bytes().all(|b| b.is_ascii_digit()) && word.len() <= 2 && !word.is_empty() {
-        return next.split_whitespace().next().is_some_and(|w| super::verify::is_month(w));
+        return next.split_whitespace().next().is_some_and(super::verify::is_month);
     }
     ABBREVIATIONS.split_whitespace().any(|known| known == lower)
         && !(["etc", "usw", "a.m", "p.m", "inc", "ltd", "co", "corp", "sun", "sat"].contains(&lower.as_str())

@@ -2,9 +2,10 @@
 
 use super::{
     evidence::{Clause, Evidence, clauses_of, plain},
-    facts::{Fact, facts},
+    facts::Fact,
     has_word,
     names::{Name, initials, names},
+    reading::facts,
 };
 use crate::retrieve::words::{Tongue, Word, is_cjk, same_stem};
 

@@ -3,8 +3,9 @@
 use std::{borrow::Cow, collections::HashSet, ops::Range};
 
 use super::{
-    facts::{self, Fact, Value},
+    facts::{Fact, Value},
     polarity::{Polarity, is_negation, polarity},
+    reading,
 };
 use crate::retrieve::{
     passages::Passage,
@@ -119,7 +120,7 @@ impl<'p> Evidence<'p> {
             german: tongue.is_german(),
             units,
             clauses,
-            facts: facts::facts(&whole, &lang),
+            facts: reading::facts(&whole, &lang),
             norms,
             stems,
             squeezed: whole.to_lowercase().chars().filter(|c| c.is_alphanumeric()).collect(),
@@ -166,7 +167,7 @@ pub(in crate::retrieve) fn units_of(passage: &Passage) -> Vec<Unit> {
 pub(super) fn clauses_of(text: &str, range: Range<usize>, unit: usize, tongue: &mut Tongue, lang: &str) -> Vec<Clause> {
     let body = &text[range.clone()];
     let mut words = tongue.words(body);
-    let all_facts = facts::facts(body, lang);
+    let all_facts = reading::facts(body, lang);
     let hard = |from: usize, to: usize| all_facts.iter().any(|f| !f.soft && f.range.start >= from && f.range.end <= to);
     let inside = |at: usize| all_facts.iter().any(|f| f.range.start < at && at < f.range.end);
     let mut cuts = Vec::new();

@@ -13,6 +13,7 @@ mod numerals;
 mod opposition;
 mod polarity;
 mod quote;
+mod reading;
 mod units;
 
 #[cfg(test)]
@@ -43,7 +44,7 @@ pub(super) fn is_month(word: &str) -> bool {
 
 /// A text holds a number, a date, a time or a day.
 pub(super) fn has_figure(text: &str, lang: &str) -> bool {
-    facts::facts(text, lang).iter().any(|fact| evidence::binding(&fact))
+    reading::facts(text, lang).iter().any(|fact| evidence::binding(&fact))
 }
 
 /// What a sentence is worth against the passages it cites.
