@@ -13,7 +13,7 @@ use super::{
     verify::{has_figure, part, units_of},
     words::{Tongue, Word, same_word},
 };
-use crate::model::Embedder;
+use crate::{index::ChunkRecord, model::Embedder};
 
 /// Chunks whose sentences are looked at.
 const MAX_CHUNKS: usize = 8;
@@ -177,7 +177,8 @@ fn collect(chunk: usize, passage: &Passage, question: &str, idf: &Idf, candidate
     // What stands in a chunk that was added is shown with what introduces it, and not by itself.
     let own_end = record.text.len();
     for (at, unit) in units.iter().enumerate().take_while(|(_, unit)| unit.range.start < own_end) {
-        match unit.kind {
+        let kind = if names_section(&text[unit.range.clone()], record) { Kind::Heading } else { unit.kind };
+        match kind {
             Kind::Heading => {
                 headings.extend(tongue.words(&text[unit.range.clone()]));
                 continue;
@@ -243,6 +244,11 @@ fn collect(chunk: usize, passage: &Passage, question: &str, idf: &Idf, candidate
             score: 0.0,
         });
     }
+}
+
+/// Whether a line is the title or a heading of its own chunk: formats without marks for headings leave it bare.
+fn names_section(line: &str, record: &ChunkRecord) -> bool {
+    record.heading.iter().map(String::as_str).chain(record.title.as_deref()).any(|heading| heading.trim() == line.trim())
 }
 
 fn is_the_question(quote: &str, question: &str) -> bool {

@@ -18,7 +18,13 @@ pub fn text(screen: &Screen, places: &Places, answer: &Answer, streamed: bool) -
         out.push_str("\n\n");
     }
     if !streamed {
-        out.push_str(sanitize::text(answer.text.trim()).as_ref());
+        let text = match answer.status {
+            AnswerStatus::Extractive => unwrapped(&answer.text),
+            AnswerStatus::Answered | AnswerStatus::NoAnswer | AnswerStatus::Refused | AnswerStatus::Unsupported => {
+                answer.text.trim().to_string()
+            }
+        };
+        out.push_str(sanitize::text(&text).as_ref());
         out.push('\n');
     }
     let unsupported: Vec<_> =
@@ -46,6 +52,21 @@ pub fn text(screen: &Screen, places: &Places, answer: &Answer, streamed: bool) -
     out
 }
 
+/// A quoted sentence keeps the line breaks of its document; on the screen only paragraphs and list items begin a line.
+fn unwrapped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for line in text.trim().lines().map(str::trim) {
+        let begins = line.is_empty()
+            || line.starts_with(['-', '*', '+', '|', '#', '`', '•'])
+            || line.split_once(['.', ')']).is_some_and(|(n, _)| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()));
+        if !out.is_empty() {
+            out.push(if begins || out.ends_with('\n') { '\n' } else { ' ' });
+        }
+        out.push_str(line);
+    }
+    out
+}
+
 /// As Markdown: the answer and a list of sources.
 pub fn markdown(answer: &Answer) -> String {
     let mut out = format!("{}\n", sanitize::text(answer.text.trim()));
@@ -66,4 +87,20 @@ fn quote(answer: &Answer, n: u32) -> Option<String> {
         .filter(|citation| citation.n == n && !citation.quote.trim().is_empty())
         .reduce(|best, next| if (next.support, next.score) > (best.support, best.score) { next } else { best })?;
     Some(sanitize::line(&best.quote.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unwrapped;
+
+    #[test]
+    fn sentences_are_unwrapped_and_lists_are_not() {
+        for (given, want) in [
+            ("a\nb. [1]\n\nc\nd. [2]\n", "a b. [1]\n\nc d. [2]"),
+            ("To do:\n\n1. x\n2. y [1]", "To do:\n\n1. x\n2. y [1]"),
+            ("", ""),
+        ] {
+            assert_eq!(unwrapped(given), want);
+        }
+    }
 }

@@ -36,6 +36,15 @@ fn the_sentence_that_answers_comes_first() {
 }
 
 #[test]
+fn a_bare_heading_is_no_answer() {
+    let text = "Returns and refunds\n\nYou may send it back within 30 days. Refunds are paid to your card.";
+    let mut hits = vec![hit(1, "faq.html", text, text, 0)];
+    hits[0].chunk.heading = vec!["Questions".into(), "Returns and refunds".into()];
+    let extract = extract(&hits, "How are refunds handled?", None).unwrap().expect("an answer");
+    assert!(extract.sentences.iter().all(|s| !s.text.starts_with("Returns and refunds")), "{:?}", extract.sentences);
+}
+
+#[test]
 fn a_row_is_readable_by_itself() {
     check("How much is the Pro plan?", &["Plan: Pro · Price: $20 · Users: 10 [1]"]);
 }
