@@ -59,7 +59,7 @@ fn ask_quotes_the_documents_with_nothing_configured() {
     let house = House::with_index();
     for (question, phrase) in [
         ("How many days of annual leave do I have?", "27 days"),
-        ("How are refunds handled?", "30 days"),
+        ("How are refunds handled?", "five working days"),
         ("How long is the warranty of the Otter 3?", "36 months"),
         ("Who leads the design of the Otter 4?", "Amara Osei"),
     ] {

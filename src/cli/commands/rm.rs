@@ -102,7 +102,8 @@ fn find(snapshot: &Snapshot, args: &Args) -> Result<(Found, Vec<String>), Failur
 }
 
 fn report(context: &Context, found: &Found, missing: Vec<String>, dry: bool, generation: u64) -> Result<u8, Failure> {
-    let removed: Vec<String> = found.values().cloned().collect();
+    let mut removed: Vec<String> = found.values().cloned().collect();
+    removed.sort();
     let code = if removed.is_empty() || !missing.is_empty() { exit::NO } else { exit::OK };
     if context.screen.json {
         let result = wire::RemoveResult { schema: "rag.rm/1", removed, not_found: missing, dry_run: dry, generation };
