@@ -27,7 +27,7 @@ deps:
 
 check:
 	$(CARGO) fmt --check
-	$(CARGO) clippy --release --all-targets --locked -- -D warnings
+	$(CARGO) clippy --release --all-targets --locked -- -D warnings --force-warn clippy::wildcard-enum-match-arm
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --release --no-deps --locked
 
 bench:

@@ -145,9 +145,10 @@ impl Config {
         for setting in SETTINGS {
             let name = variable(setting.key);
             if let Some(text) = env::text(&name) {
-                let value = match setting.shape {
-                    Shape::List => Value::Many(text.split(',').map(|part| part.trim().to_string()).collect()),
-                    _ => Value::One(text),
+                let value = if setting.shape == Shape::List {
+                    Value::Many(text.split(',').map(|part| part.trim().to_string()).collect())
+                } else {
+                    Value::One(text)
                 };
                 check(setting, &value).map_err(|why| Failure::usage(format!("{name}: {why}")))?;
                 config.values.insert(setting.key, (value, Origin::Environment(name)));
@@ -389,9 +390,10 @@ mod tests {
     fn an_index_reaches_nothing_outside() {
         for setting in SETTINGS {
             let (section, name) = setting.key.split_once('.').unwrap();
-            let value = match setting.shape {
-                Shape::List => "[\"x\"]".to_string(),
-                _ => format!("{:?}", setting.default.unwrap_or("1")),
+            let value = if setting.shape == Shape::List {
+                "[\"x\"]".to_string()
+            } else {
+                format!("{:?}", setting.default.unwrap_or("1"))
             };
             let loaded = load(&format!("[{section}]\n{name} = {value}\n"), true);
             assert_eq!(loaded.is_ok(), setting.in_index, "{}: {loaded:?}", setting.key);

@@ -129,6 +129,7 @@ fn index_hint(error: &index::Error) -> Option<String> {
     Some(hint.into())
 }
 
+#[expect(clippy::wildcard_enum_match_arm, reason = "most errors say enough by themselves")]
 fn model_hint(error: &model::Error) -> Option<String> {
     let hint = match error {
         model::Error::Unreachable { .. } => {
@@ -146,6 +147,7 @@ fn model_hint(error: &model::Error) -> Option<String> {
     Some(hint.into())
 }
 
+#[expect(clippy::wildcard_enum_match_arm, reason = "most errors say enough by themselves")]
 fn ingest_hint(error: &ingest::Error) -> Option<String> {
     let hint = match error {
         ingest::Error::MissingPath { .. } => {
@@ -158,6 +160,7 @@ fn ingest_hint(error: &ingest::Error) -> Option<String> {
     Some(hint.into())
 }
 
+#[expect(clippy::wildcard_enum_match_arm, reason = "most errors say enough by themselves")]
 fn retrieve_hint(error: &retrieve::Error) -> Option<String> {
     let hint = match error {
         retrieve::Error::Filter { .. } => {

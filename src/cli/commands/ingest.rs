@@ -120,9 +120,11 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
     // Before an index is made: a typo must leave nothing behind.
     for path in &options.paths {
         if let Err(source) = path.symlink_metadata() {
-            return Err(match source.kind() {
-                std::io::ErrorKind::NotFound => ingest::Error::MissingPath { path: path.clone() }.into(),
-                _ => ingest::Error::Unreadable { path: path.clone(), source }.into(),
+            let path = path.clone();
+            return Err(if source.kind() == std::io::ErrorKind::NotFound {
+                ingest::Error::MissingPath { path }.into()
+            } else {
+                ingest::Error::Unreadable { path, source }.into()
             });
         }
     }

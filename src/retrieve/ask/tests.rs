@@ -44,7 +44,7 @@ impl Chat for Script {
                 }
                 Ok(completion.clone())
             }
-            Err((found, limit)) => Err(model::Error::TooLong { url: "u".into(), found: *found, limit: *limit }),
+            Err((found, limit)) => Err(model::Error::TooLong { url: "u".into(), found: *found, limit: Some(*limit) }),
         }
     }
 
