@@ -4,6 +4,8 @@
 //! gets through. After each: the index opens at the last told generation or the one after, holds exactly what that
 //! generation should, verifies, and takes the next commit.
 
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests, outside any `#[test]`")]
+
 use std::{
     collections::BTreeMap,
     fs,
@@ -164,6 +166,34 @@ fn cr06_a_full_disk_ends_the_run_and_nothing_else() {
     }
 }
 
+#[test]
+fn cr07_after_a_failed_write_nothing_is_tried_again() {
+    let room = tempfile::tempdir().unwrap();
+    let dir = room.path().join("i");
+    Replace.prepare(&dir);
+    let (_, acked) = child("Replace Poison 0", &dir);
+    assert_eq!(acked, Some(2), "the child checks what it sees, and tells the generation that stands");
+    check(Replace, Some(2), None, &dir, "poisoned");
+}
+
+/// A write of the commit fails: the commit says so, and so does everything after it.
+fn poison(dir: &Path) {
+    let index = create(dir);
+    let mut writer = writer(&index);
+    put(&mut writer, "a", &["two", "seven"]);
+    inject(Fault::Fail, 5);
+    match writer.commit().unwrap_err() {
+        Error::Io { source, .. } => assert_eq!(source.kind(), std::io::ErrorKind::StorageFull),
+        error => panic!("{error}"),
+    }
+    for _ in 0..2 {
+        let Err(Error::Poisoned { generation: 2, .. }) = writer.commit() else { panic!("not poisoned") };
+        let Err(Error::Poisoned { .. }) = writer.remove(source("b").id) else { panic!("not poisoned") };
+    }
+    assert_eq!(writer.snapshot().generation(), 2);
+    println!("acked 2");
+}
+
 /// Ends the scenario at call 0, `step`, 2 × `step` … until it gets through.
 fn at_every_call(scenario: Scenario, fault: Fault, step: u32) {
     let base = tempfile::tempdir().unwrap();
@@ -174,7 +204,7 @@ fn at_every_call(scenario: Scenario, fault: Fault, step: u32) {
         let room = tempfile::tempdir().unwrap();
         let dir = room.path().join("i");
         copy(&base, &dir);
-        let (through, acked) = child(scenario, fault, n, &dir);
+        let (through, acked) = child(&format!("{scenario:?} {fault:?} {n}"), &dir);
         let context = format!("{scenario:?} {fault:?} at call {n}, acked {acked:?}");
         check(scenario, told, acked, &dir, &context);
         if through {
@@ -189,10 +219,10 @@ fn at_every_call(scenario: Scenario, fault: Fault, step: u32) {
 }
 
 /// Runs a scenario in a process of its own. Whether no fault met it, and the generation it told.
-fn child(scenario: Scenario, fault: Fault, n: u32, dir: &Path) -> (bool, Option<u64>) {
+fn child(order: &str, dir: &Path) -> (bool, Option<u64>) {
     let output = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "child_process", "--nocapture", "--test-threads", "1"])
-        .env("RAG_CRASH", format!("{scenario:?} {fault:?} {n}"))
+        .env("RAG_CRASH", order)
         .env("RAG_CRASH_DIR", dir)
         .env("RUST_BACKTRACE", "0")
         .output()
@@ -212,7 +242,9 @@ fn child_process() {
         "Kill" => Fault::Kill,
         "Tear" => Fault::Tear,
         "Fail" => Fault::Fail,
-        _ => return scenario.run(&dir),
+        "Poison" => return poison(&dir),
+        "None" => return scenario.run(&dir),
+        other => panic!("{other}"),
     };
     inject(fault, words[2].parse().unwrap());
     scenario.run(&dir);

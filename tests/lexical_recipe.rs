@@ -3,6 +3,8 @@
 //! The collections lie beside the checkout (`../shared/eval`, or `RAG_SHARED`); without them nothing is asserted, except
 //! where `CI` is set.
 
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests, outside any `#[test]`")]
+
 use std::{collections::HashMap, path::PathBuf, process::Command, time::Duration};
 
 use rag::{
@@ -10,17 +12,17 @@ use rag::{
     types::{SourcePath, Span},
 };
 
-/// Collection, language, and the nDCG@10 that must be reached: what was measured, less a little for the byte that holds
-/// a field's length.
+/// Collection, language, and the nDCG@10 that must be reached: .002 under what this leg had when it was written. Over all
+/// queries that was .494, .387 and, of xquad, ar .938 de .944 en .972 es .966 ru .954 zh .967.
 const FLOORS: &[(&str, &str, f64)] = &[
-    ("adi", "en", 0.0),
-    ("cranfield", "en", 0.0),
-    ("xquad/ar", "ar", 0.0),
-    ("xquad/de", "de", 0.0),
-    ("xquad/en", "en", 0.0),
-    ("xquad/es", "es", 0.0),
-    ("xquad/ru", "ru", 0.0),
-    ("xquad/zh", "zh", 0.0),
+    ("adi", "en", 0.492),
+    ("cranfield", "en", 0.385),
+    ("xquad/ar", "ar", 0.930),
+    ("xquad/de", "de", 0.934),
+    ("xquad/en", "en", 0.977),
+    ("xquad/es", "es", 0.963),
+    ("xquad/ru", "ru", 0.967),
+    ("xquad/zh", "zh", 0.979),
 ];
 
 #[test]
@@ -74,9 +76,14 @@ fn ndcg(set: &std::path::Path, lang: &str) -> f64 {
         judged.entry(fields[0].to_owned()).or_default().insert(fields[1].to_owned(), fields[2].parse().unwrap());
     }
     let mut sum = 0.0;
-    for line in std::fs::read_to_string(set.join("queries.jsonl")).unwrap().lines() {
+    let queries = std::fs::read_to_string(set.join("queries.jsonl")).unwrap();
+    // Of large sets every fifth query will do; all of them where sets were chosen by hand.
+    let step = if queries.lines().count() > 1_000 && std::env::var_os("RAG_LEXICAL_SETS").is_none() { 5 } else { 1 };
+    let mut judged_queries = 0;
+    for line in queries.lines().step_by(step) {
         let query: serde_json::Value = serde_json::from_str(line).unwrap();
         let Some(grades) = judged.get(query["id"].as_str().unwrap()) else { continue };
+        judged_queries += 1;
         let query = snapshot.lexical_query(query["text"].as_str().unwrap(), QuerySyntax::Plain).unwrap();
         let found = snapshot.lexical(&query, 10, None).unwrap();
         let ids: Vec<_> = found.iter().map(|(id, _)| *id).collect();
@@ -94,7 +101,7 @@ fn ndcg(set: &std::path::Path, lang: &str) -> f64 {
         let best: f64 = ideal.iter().take(10).enumerate().map(|(rank, grade)| gain(rank, *grade)).sum();
         sum += if best > 0.0 { reached / best } else { 0.0 };
     }
-    sum / judged.len() as f64
+    sum / f64::from(judged_queries)
 }
 
 /// One document as one chunk, in a source of its name.

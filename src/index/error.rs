@@ -57,14 +57,15 @@ impl Error {
 
     /// A file that was named is gone: a reader may have met a commit and should start over.
     pub(super) fn is_missing_file(&self) -> bool {
-        match self {
-            Self::Io { source, .. } => source.kind() == io::ErrorKind::NotFound,
-            Self::Text { source: TantivyError::OpenReadError(OpenReadError::FileDoesNotExist(_)), .. } => true,
-            _ => false,
+        if let Self::Io { source, .. } = self {
+            return source.kind() == io::ErrorKind::NotFound;
         }
+        let Self::Text { source: TantivyError::OpenReadError(source), .. } = self else { return false };
+        matches!(source, OpenReadError::FileDoesNotExist(_))
     }
 
     /// What tantivy says, in our words. `index`: the index folder.
+    #[allow(clippy::wildcard_enum_match_arm, reason = "tantivy's list of errors is long and grows")]
     pub(super) fn from_tantivy(index: &Path, error: TantivyError) -> Self {
         let text = layout::text_dir(index);
         let io = |act, name: &Path, source: &io::Error| {
@@ -74,7 +75,7 @@ impl Error {
         match &error {
             TantivyError::OpenReadError(OpenReadError::IoError { io_error, filepath }) => {
                 // Tantivy reports a footer that is no footer as an I/O error.
-                if matches!(io_error.kind(), io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof) {
+                if is_damage(io_error) {
                     return Self::Corrupt { path: text.join(filepath), what: io_error.to_string() };
                 }
                 io("read", filepath, io_error)
@@ -88,12 +89,10 @@ impl Error {
             TantivyError::OpenDirectoryError(
                 OpenDirectoryError::DoesNotExist(_) | OpenDirectoryError::NotADirectory(_),
             ) => Self::Corrupt { path: text, what: "the folder is missing".to_owned() },
-            TantivyError::IoError(source) => match source.kind() {
-                io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {
-                    Self::Corrupt { path: text, what: source.to_string() }
-                }
-                _ => io("use", Path::new(""), source),
-            },
+            TantivyError::IoError(source) if is_damage(source) => {
+                Self::Corrupt { path: text, what: source.to_string() }
+            }
+            TantivyError::IoError(source) => io("use", Path::new(""), source),
             TantivyError::DataCorruption(_)
             | TantivyError::IncompatibleIndex(_)
             | TantivyError::DeserializeError(_)
@@ -102,6 +101,11 @@ impl Error {
             _ => Self::Text { path: text, source: error },
         }
     }
+}
+
+/// The bytes are wrong, not the disk.
+fn is_damage(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof)
 }
 
 /// Runs something over tantivy's data and words its error. Tantivy may panic on damaged files, whose checksums are not

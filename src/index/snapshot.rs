@@ -241,9 +241,11 @@ fn open_tombstones(folder: &Path, file: Option<&FileEntry>, rows: u32) -> Result
 
 fn io_error(act: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
     let path = path.to_path_buf();
-    move |source| match source.kind() {
-        io::ErrorKind::InvalidData => Error::Corrupt { path, what: source.to_string() },
-        _ => Error::Io { act, path, source },
+    move |source| {
+        if source.kind() == io::ErrorKind::InvalidData {
+            return Error::Corrupt { path, what: source.to_string() };
+        }
+        Error::Io { act, path, source }
     }
 }
 

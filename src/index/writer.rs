@@ -362,7 +362,9 @@ impl Writer {
         result.map_err(|error| {
             self.poisoned = true;
             match (self.disk.failure(), error) {
-                (_, error @ Error::Io { .. }) | (None, error) => error,
+                (None, error) => error,
+                // The first failure is the cause; what met it may have been a call in another thread.
+                (Some(source), Error::Io { act, path, .. }) => Error::Io { act, path, source },
                 (Some(source), _) => Error::Io { act: "write to", path: self.dir.clone(), source },
             }
         })

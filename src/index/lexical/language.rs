@@ -50,22 +50,37 @@ fn algorithm(lang: &str) -> Option<Algorithm> {
     Some(match lang {
         "" | "en" => Algorithm::English,
         "ar" => Algorithm::Arabic,
+        "ca" => Algorithm::Catalan,
+        "cs" => Algorithm::Czech,
         "da" => Algorithm::Danish,
         "de" => Algorithm::German,
         "el" => Algorithm::Greek,
+        "eo" => Algorithm::Esperanto,
         "es" => Algorithm::Spanish,
+        "et" => Algorithm::Estonian,
+        "eu" => Algorithm::Basque,
+        "fa" => Algorithm::Persian,
         "fi" => Algorithm::Finnish,
         "fr" => Algorithm::French,
+        "ga" => Algorithm::Irish,
+        "hi" => Algorithm::Hindi,
         "hu" => Algorithm::Hungarian,
+        "hy" => Algorithm::Armenian,
+        "id" => Algorithm::Indonesian,
         "it" => Algorithm::Italian,
+        "lt" => Algorithm::Lithuanian,
         "nb" | "nn" | "no" => Algorithm::Norwegian,
+        "ne" => Algorithm::Nepali,
         "nl" => Algorithm::Dutch,
+        "pl" => Algorithm::Polish,
         "pt" => Algorithm::Portuguese,
         "ro" => Algorithm::Romanian,
         "ru" => Algorithm::Russian,
+        "sr" => Algorithm::Serbian,
         "sv" => Algorithm::Swedish,
         "ta" => Algorithm::Tamil,
         "tr" => Algorithm::Turkish,
+        "yi" => Algorithm::Yiddish,
         _ => return None,
     })
 }
@@ -90,6 +105,16 @@ mod tests {
         ];
         for (lang, word, want) in cases {
             assert_eq!(Stems::of(lang).stem(word), want, "{lang:?} {word}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_word_of_any_language_can_be_stemmed(word in "\\PC{1,12}|[a-zäßéèıñçøåžčřěůαβγςа-яёא-ת\u{600}-\u{6ff}\u{900}-\u{97f}]{1,14}") {
+            let langs = "en ar ca cs da de el eo es et eu fa fi fr ga hi hu hy id it lt no ne nl pl pt ro ru sr sv ta tr yi xx";
+            for lang in langs.split(' ') {
+                assert!(!Stems::of(Some(lang)).stem(&word).is_empty(), "{lang} {word}");
+            }
         }
     }
 

@@ -86,14 +86,35 @@ fn candidates(
                 docs => docs,
             },
         };
-        weight.for_each_pruning(pool.threshold, reader, &mut |doc, score| {
-            if !reader.is_deleted(doc) && docs.is_none_or(|docs| docs.binary_search(&doc).is_ok()) {
+        let error = bound_error(reader, statistics)?;
+        weight.for_each_pruning(pool.threshold / error, reader, &mut |doc, score| {
+            if score > pool.threshold
+                && !reader.is_deleted(doc)
+                && docs.is_none_or(|docs| docs.binary_search(&doc).is_ok())
+            {
                 pool.push(score, DocAddress::new(segment, doc));
             }
-            pool.threshold
+            pool.threshold / error
         })?;
     }
     Ok(pool.into_sorted())
+}
+
+/// By which factor a score may exceed what tantivy takes for the most that a block of postings can give.
+///
+/// For each block it stores the length and count that scored best with the segment's own mean length, sources included.
+/// With the mean over all chunks another document of the block may score better. With r the ratio of the two
+/// means, k1·(1 − b + b·length/mean) changes by a factor between 1 and r, so the best score by at most max(r, 1/r).
+fn bound_error(reader: &SegmentReader, statistics: Statistics) -> tantivy::Result<Score> {
+    let mut error: f64 = 1.0;
+    for field in [FIELDS.stem, FIELDS.exact, FIELDS.title] {
+        let tokens = reader.inverted_index(field)?.total_num_tokens() as f64;
+        let ratio = tokens / f64::from(reader.max_doc().max(1)) / statistics.mean_length(field);
+        if ratio > 0.0 && ratio.is_finite() {
+            error = error.max(ratio).max(1.0 / ratio);
+        }
+    }
+    Ok(error as Score)
 }
 
 fn weight(searcher: &Searcher, statistics: Statistics, query: &LexicalQuery) -> tantivy::Result<Box<dyn Weight>> {

@@ -9,8 +9,7 @@ use std::collections::BTreeSet;
 use tantivy::{
     Term,
     query::{
-        AllQuery, BooleanQuery, BoostQuery, ConstScoreQuery, EmptyQuery, Occur, PhrasePrefixQuery, PhraseQuery, Query,
-        TermQuery,
+        AllQuery, BooleanQuery, BoostQuery, ConstScoreQuery, Occur, PhrasePrefixQuery, PhraseQuery, Query, TermQuery,
     },
     query_grammar::{self, Delimiter, UserInputAst, UserInputLeaf, UserInputLiteral},
     schema::IndexRecordOption,
@@ -45,10 +44,7 @@ pub(super) fn read(text: &str, stems: &[Stems]) -> Result<Written, String> {
         return Err(format!("{} at character {}", error.message, error.pos));
     }
     let mut reader = Reader { stems, clauses: 0, words: Words::default(), negated: false };
-    let query = reader.tree(&tree, 0)?.unwrap_or_else(|| Box::new(EmptyQuery));
-    if reader.clauses == 0 {
-        return Err("there is no word in it".to_owned());
-    }
+    let Some(query) = reader.tree(&tree, 0)? else { return Err("there is no word in it".to_owned()) };
     if only_excludes(&tree) {
         return Err("it only says what must not be there".to_owned());
     }
@@ -58,17 +54,35 @@ pub(super) fn read(text: &str, stems: &[Stems]) -> Result<Written, String> {
     Ok(Written { query, words: reader.words })
 }
 
-/// Bounds what the parser, which recurses, is given.
+/// Bounds what the parser, which recurses into parentheses and signs, is given.
 fn check_depth(text: &str) -> Result<(), String> {
-    let (mut depth, mut runs) = (0usize, 0usize);
-    for c in text.chars() {
-        match c {
-            '(' => depth += 1,
-            ')' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        runs = if matches!(c, '+' | '-') { runs + 1 } else { 0 };
-        if depth > MAX_DEPTH || runs > MAX_DEPTH {
+    // Parentheses that are open, and signs since the last word.
+    let (mut open, mut signs) = (0usize, 0usize);
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let length = match c {
+            '(' => {
+                open += 1;
+                1
+            }
+            ')' => {
+                open = open.saturating_sub(1);
+                1
+            }
+            '+' | '-' => {
+                signs += 1;
+                1
+            }
+            c if c.is_whitespace() => c.len_utf8(),
+            _ => {
+                let ends = |c: char| c.is_whitespace() || matches!(c, '(' | ')');
+                let word = rest.find(ends).unwrap_or(rest.len());
+                signs = if &rest[..word] == "NOT" { signs + 1 } else { 0 };
+                word
+            }
+        };
+        rest = &rest[length..];
+        if open > MAX_DEPTH || signs > MAX_DEPTH {
             return Err(format!("it is nested more than {MAX_DEPTH} deep"));
         }
     }
@@ -146,7 +160,8 @@ impl Reader<'_> {
     fn leaf(&mut self, leaf: &UserInputLeaf) -> Read {
         match leaf {
             UserInputLeaf::Literal(literal) => self.literal(literal),
-            UserInputLeaf::All => Ok(Some(Box::new(AllQuery))),
+            // Wrapped, for tantivy drops a bare one beside other clauses, and its score with it.
+            UserInputLeaf::All => Ok(Some(Box::new(ConstScoreQuery::new(Box::new(AllQuery), 1.0)))),
             UserInputLeaf::Range { .. } => Err("ranges are for filters".to_owned()),
             UserInputLeaf::Set { .. } => Err("sets (`IN [...]`) are not known here".to_owned()),
             UserInputLeaf::Exists { .. } => Err("`field:*` is not known here".to_owned()),

@@ -1,15 +1,9 @@
-//! The room as its neighbours use it: creation, changes, commits, what is left behind.
+//! Creation, changes, commits, what is left behind.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-use super::{testing::*, *};
+use super::*;
 use crate::types::{ChunkId, Kind, SourceId};
-
-fn sound(index: &Index) {
-    let verified = index.verify().unwrap();
-    assert_eq!(verified.faults, []);
-    assert_eq!(verified.orphans, Vec::<PathBuf>::new());
-}
 
 #[test]
 fn what_was_put_is_found_again() {
@@ -159,16 +153,6 @@ fn a_folder_becomes_an_index_once() {
             assert_eq!(mode(entry), if entry.is_dir() { 0o700 } else { 0o600 }, "{}", entry.display());
         });
         assert_eq!(mode(&path), 0o700);
-    }
-}
-
-fn each_entry(dir: &Path, each: &mut dyn FnMut(&Path)) {
-    for entry in fs::read_dir(dir).unwrap() {
-        let path = entry.unwrap().path();
-        each(&path);
-        if path.is_dir() {
-            each_entry(&path, each);
-        }
     }
 }
 
