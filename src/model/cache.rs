@@ -81,6 +81,9 @@ impl EmbeddingCache {
             move |source| Error::Io { act, path, source }
         };
         let mut options = File::options();
+        // What was embedded is nobody else's business.
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let file = options.read(true).write(true).create(true).truncate(false).open(&path).map_err(failed("open"))?;
         let state = State::read(file, space.dim).map_err(failed("read"))?;
         Ok(Self { path, dim: space.dim, limit, state: Mutex::new(state) })

@@ -32,9 +32,11 @@ fn encrypted() -> Problem {
     problem(reason::ENCRYPTED, "it needs a password; save a copy without one to have it searched")
 }
 
-/// An error of the engine as one sentence of ours, without line ends.
+/// An error of the engine as one sentence of ours, without line ends and without the dump of its parser's state.
 fn sentence(error: &pdf_oxide::Error) -> String {
-    crate::ingest::extract::clean::title(&error.to_string()).unwrap_or_else(|| "unknown damage".into())
+    let text = error.to_string();
+    let plain = text.split("Parsing Error: Error {").next().unwrap_or(&text).trim_end_matches([' ', ':', '(']);
+    crate::ingest::extract::clean::title(plain).unwrap_or_else(|| "unknown damage".into())
 }
 
 impl Engine for Oxide {
