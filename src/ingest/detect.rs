@@ -138,7 +138,8 @@ fn is_text(bytes: &[u8]) -> bool {
     let (mut zeros, mut controls) = (0usize, 0usize);
     for &byte in head.iter().chain(tail) {
         zeros += usize::from(byte == 0);
-        controls += usize::from(byte < 0x20 && !matches!(byte, b'\t' | b'\n' | b'\r' | 0x0c | 0x1b | 0x08 | 0) || byte == 0x7f);
+        controls +=
+            usize::from(byte < 0x20 && !matches!(byte, b'\t' | b'\n' | b'\r' | 0x0c | 0x1b | 0x08 | 0) || byte == 0x7f);
     }
     let seen = head.len() + tail.len();
     (zeros * 100 <= seen && controls * 33 <= seen) || is_wide(bytes)
@@ -173,7 +174,9 @@ fn is_text_format(what: &str) -> bool {
 fn by_shebang(bytes: &[u8]) -> Option<Format> {
     let line = bytes.strip_prefix(b"#!")?.split(|&b| b == b'\n').next()?;
     let line = std::str::from_utf8(&line[..line.len().min(200)]).ok()?;
-    let word = |w: &str| w.rsplit('/').next().unwrap_or("").trim_end_matches(|c: char| c.is_ascii_digit() || c == '.').to_owned();
+    let word = |w: &str| {
+        w.rsplit('/').next().unwrap_or("").trim_end_matches(|c: char| c.is_ascii_digit() || c == '.').to_owned()
+    };
     let mut words = line.split_whitespace().map(word).filter(|w| w != "env" && !w.starts_with('-'));
     Some(Format::Code(match words.next()?.as_str() {
         "sh" | "bash" | "zsh" | "dash" | "ksh" | "fish" => "shell",

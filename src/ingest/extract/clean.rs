@@ -54,7 +54,9 @@ pub fn clean_into(text: &str, out: &mut String, removed: &mut Removed) {
                 }
                 continue;
             }
-            '\u{200c}' | '\u{200d}' => before.is_some_and(takes_joiner) && letters.peek().is_some_and(|&c| takes_joiner(c)),
+            '\u{200c}' | '\u{200d}' => {
+                before.is_some_and(takes_joiner) && letters.peek().is_some_and(|&c| takes_joiner(c))
+            }
             '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}' => {
                 before.is_some_and(|c| !c.is_whitespace() && !is_selector(c))
             }

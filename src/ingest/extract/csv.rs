@@ -41,7 +41,8 @@ impl Extract for Csv {
 /// Groups records into blocks. The first record is the header, unless a value in it is a number.
 fn blocks(text: &str, records: &[Span], separator: u8) -> Vec<Block> {
     let mut blocks = Blocks::default();
-    let has_header = records.len() > 1 && records.first().is_some_and(|&first| is_header(&text[first.range()], separator));
+    let has_header =
+        records.len() > 1 && records.first().is_some_and(|&first| is_header(&text[first.range()], separator));
     let header = records.first().filter(|_| has_header).copied();
     let mut group: Vec<Span> = Vec::new();
     let mut start = header.map_or(0, |first| first.start);
@@ -158,7 +159,9 @@ fn sniff(text: &str) -> u8 {
             }
             start = end;
         }
-        let Some(&most) = counts.iter().max_by_key(|&&n| (counts.iter().filter(|&&m| m == n).count(), n)) else { continue };
+        let Some(&most) = counts.iter().max_by_key(|&&n| (counts.iter().filter(|&&m| m == n).count(), n)) else {
+            continue;
+        };
         let even = counts.iter().filter(|&&n| n == most).count();
         let score = if most > 1 { even * 1000 / counts.len() * 10 + most.min(9) } else { 0 };
         if score > best.0 {

@@ -45,9 +45,11 @@ fn toml_facts(inside: &str) -> BTreeMap<String, String> {
     for (key, value) in table.iter().take(MAX_KEYS) {
         let text = match value {
             toml::Value::String(text) => text.clone(),
-            toml::Value::Array(items) => {
-                items.iter().map(|item| item.as_str().map_or_else(|| item.to_string(), str::to_owned)).collect::<Vec<_>>().join(", ")
-            }
+            toml::Value::Array(items) => items
+                .iter()
+                .map(|item| item.as_str().map_or_else(|| item.to_string(), str::to_owned))
+                .collect::<Vec<_>>()
+                .join(", "),
             toml::Value::Table(_) => continue,
             toml::Value::Integer(_) | toml::Value::Float(_) | toml::Value::Boolean(_) | toml::Value::Datetime(_) => {
                 value.to_string()
@@ -114,7 +116,9 @@ fn finish_list(facts: &mut BTreeMap<String, String>, list: Option<(String, Vec<S
 /// A value as text: without quotes, `[a, "b"]` as `a, b`.
 fn flow(value: &str) -> String {
     match value.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-        Some(items) => items.split(',').map(|item| unquote(item.trim())).filter(|i| !i.is_empty()).collect::<Vec<_>>().join(", "),
+        Some(items) => {
+            items.split(',').map(|item| unquote(item.trim())).filter(|i| !i.is_empty()).collect::<Vec<_>>().join(", ")
+        }
         None => unquote(value).to_owned(),
     }
 }
@@ -152,8 +156,13 @@ mod tests {
     #[test]
     fn yaml() {
         let text = "---\nTitle: \"A: b\" \ntags: [x, 'y z']\ndate: 2024-01-02 # day\nauthors:\n  - Ann\n  - \"Bo\"\nabout: >\n  two\n  lines\n---\nbody\n";
-        let facts: &[_] =
-            &[("about", "two lines"), ("authors", "Ann, Bo"), ("date", "2024-01-02"), ("tags", "x, y z"), ("title", "A: b")];
+        let facts: &[_] = &[
+            ("about", "two lines"),
+            ("authors", "Ann, Bo"),
+            ("date", "2024-01-02"),
+            ("tags", "x, y z"),
+            ("title", "A: b"),
+        ];
         check(text, Some((facts, "body\n")));
         check("---\n---\nx", Some((&[], "x")));
         check("---\na: b\n...", Some((&[("a", "b")], "")));
@@ -167,7 +176,16 @@ mod tests {
 
     #[test]
     fn what_is_no_front_matter() {
-        for text in ["", "---", "---\n", "---\ntitle: x\n", "----\na: b\n---\n", "text\n---\na: b\n---\n", "---\nJust a paragraph.\n---\n", "+++\na = 1\n---\n"] {
+        for text in [
+            "",
+            "---",
+            "---\n",
+            "---\ntitle: x\n",
+            "----\na: b\n---\n",
+            "text\n---\na: b\n---\n",
+            "---\nJust a paragraph.\n---\n",
+            "+++\na = 1\n---\n",
+        ] {
             check(text, None);
         }
         check(&format!("---\n{}---\n", "key: value\n".repeat(10_000)), None);

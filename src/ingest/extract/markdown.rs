@@ -8,7 +8,10 @@ use std::ops::Range;
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 use super::{
-    Extract, Input, blocks::Blocks, clean::title, front_matter, problem, reason,
+    Extract, Input,
+    blocks::Blocks,
+    clean::title,
+    front_matter, problem, reason,
     text::{paragraphs, push_paragraphs},
 };
 use crate::{
@@ -108,7 +111,15 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn new(text: &'a str, body: usize) -> Self {
-        Self { text, body, blocks: Blocks::default(), path: Vec::new(), heading: Vec::new(), done: body, first_heading: None }
+        Self {
+            text,
+            body,
+            blocks: Blocks::default(),
+            path: Vec::new(),
+            heading: Vec::new(),
+            done: body,
+            first_heading: None,
+        }
     }
 
     fn read(&mut self) {
@@ -157,7 +168,11 @@ impl<'a> Reader<'a> {
                     words.push_str(&text);
                 }
                 Event::SoftBreak | Event::HardBreak => words.push(' '),
-                Event::Html(_) | Event::InlineHtml(_) | Event::FootnoteReference(_) | Event::Rule | Event::TaskListMarker(_) => {}
+                Event::Html(_)
+                | Event::InlineHtml(_)
+                | Event::FootnoteReference(_)
+                | Event::Rule
+                | Event::TaskListMarker(_) => {}
             }
             if depth == 0 {
                 break;
@@ -268,11 +283,7 @@ mod tests {
             BlockKind::Table { header, .. } => format!("table:{}", header.len()),
             other => format!("{other:?}").to_lowercase(),
         };
-        document
-            .blocks
-            .iter()
-            .map(|b| (word(&b.kind), b.heading.join(" > "), &document.text[b.span.range()]))
-            .collect()
+        document.blocks.iter().map(|b| (word(&b.kind), b.heading.join(" > "), &document.text[b.span.range()])).collect()
     }
 
     #[test]

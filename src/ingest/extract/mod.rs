@@ -166,9 +166,12 @@ fn empty_file(format: Format) -> Result<Document, Problem> {
         | Format::Code(_)
         | Format::Csv
         | Format::Json
-        | Format::Jsonl => {
-            Ok(Document { format: format.word().into(), warnings: vec![nothing], text_is_source: true, ..Document::default() })
-        }
+        | Format::Jsonl => Ok(Document {
+            format: format.word().into(),
+            warnings: vec![nothing],
+            text_is_source: true,
+            ..Document::default()
+        }),
     }
 }
 

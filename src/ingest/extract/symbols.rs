@@ -35,24 +35,118 @@ pub fn family(language: &str) -> Family {
 
 /// Words that may stand before the keyword of an item.
 const MODIFIERS: &[&str] = &[
-    "pub", "export", "default", "async", "static", "public", "private", "protected", "internal", "abstract", "final",
-    "override", "virtual", "inline", "const", "unsafe", "extern", "open", "data", "sealed", "case", "suspend", "partial",
-    "readonly", "declare", "local", "implicit", "lazy", "companion", "inner", "fileprivate", "mutating", "template", "typedef",
-    "native", "synchronized", "strictfp", "explicit", "constexpr", "friend", "create", "or", "replace", "temp", "temporary",
-    "unlogged", "unique", "materialized", "actual", "expect", "tailrec", "operator", "infix", "value", "annotation", "auto",
-    "\"c\"", "new", "non-sealed",
+    "pub",
+    "export",
+    "default",
+    "async",
+    "static",
+    "public",
+    "private",
+    "protected",
+    "internal",
+    "abstract",
+    "final",
+    "override",
+    "virtual",
+    "inline",
+    "const",
+    "unsafe",
+    "extern",
+    "open",
+    "data",
+    "sealed",
+    "case",
+    "suspend",
+    "partial",
+    "readonly",
+    "declare",
+    "local",
+    "implicit",
+    "lazy",
+    "companion",
+    "inner",
+    "fileprivate",
+    "mutating",
+    "template",
+    "typedef",
+    "native",
+    "synchronized",
+    "strictfp",
+    "explicit",
+    "constexpr",
+    "friend",
+    "create",
+    "or",
+    "replace",
+    "temp",
+    "temporary",
+    "unlogged",
+    "unique",
+    "materialized",
+    "actual",
+    "expect",
+    "tailrec",
+    "operator",
+    "infix",
+    "value",
+    "annotation",
+    "auto",
+    "\"c\"",
+    "new",
+    "non-sealed",
 ];
 
 /// Keywords of items that hold no other named items (or whose inner ones are of no interest).
 const ITEMS: &[&str] = &[
-    "fn", "def", "function", "func", "fun", "sub", "proc", "procedure", "macro_rules!", "defp", "defmacro", "table", "view",
-    "index", "trigger", "message", "query", "mutation", "resource", "variable", "macro", "subroutine", "rpc",
+    "fn",
+    "def",
+    "function",
+    "func",
+    "fun",
+    "sub",
+    "proc",
+    "procedure",
+    "macro_rules!",
+    "defp",
+    "defmacro",
+    "table",
+    "view",
+    "index",
+    "trigger",
+    "message",
+    "query",
+    "mutation",
+    "resource",
+    "variable",
+    "macro",
+    "subroutine",
+    "rpc",
 ];
 
 /// Keywords of items that may hold others.
 const CONTAINERS: &[&str] = &[
-    "class", "struct", "enum", "union", "trait", "interface", "impl", "mod", "module", "namespace", "object", "record",
-    "protocol", "extension", "actor", "defmodule", "package", "service", "contract", "library", "instance", "schema",
+    "class",
+    "struct",
+    "enum",
+    "union",
+    "trait",
+    "interface",
+    "impl",
+    "mod",
+    "module",
+    "namespace",
+    "object",
+    "record",
+    "protocol",
+    "extension",
+    "actor",
+    "defmodule",
+    "package",
+    "service",
+    "contract",
+    "library",
+    "instance",
+    "schema",
 ];
 
 /// Reads the first words of a line. `None` for lines that begin nothing.
@@ -68,7 +162,9 @@ pub fn symbol<'a>(line: &'a str, family: Family) -> Option<Symbol<'a>> {
         Family::Keys => {
             let (name, rest) = line.split_once(':')?;
             let name = name.trim().trim_matches(['"', '\'']);
-            let is_key = !name.is_empty() && !name.starts_with(['-', '#', '{', '[']) && (rest.is_empty() || rest.starts_with(' '));
+            let is_key = !name.is_empty()
+                && !name.starts_with(['-', '#', '{', '['])
+                && (rest.is_empty() || rest.starts_with(' '));
             is_key.then_some(Symbol { name, is_container: false })
         }
         Family::Keywords => keyword_symbol(line),
@@ -101,7 +197,8 @@ fn keyword_symbol(line: &str) -> Option<Symbol<'_>> {
         if bare == "type" {
             // Go: `type Name struct {`; elsewhere an alias.
             let name = identifier(after)?;
-            let is_container = after[name.len()..].trim_start().starts_with(['s', 'i']) && after.trim_end().ends_with('{');
+            let is_container =
+                after[name.len()..].trim_start().starts_with(['s', 'i']) && after.trim_end().ends_with('{');
             return Some(Symbol { name, is_container });
         }
         if matches!(bare, "const" | "let" | "var" | "val")
@@ -127,7 +224,8 @@ fn identifier(text: &str) -> Option<&str> {
     let end = text
         .char_indices()
         .find(|&(at, c)| {
-            let joins = matches!(c, '.' | ':') && text[at + 1..].starts_with(|n: char| n == ':' || n.is_alphanumeric() || n == '_');
+            let joins = matches!(c, '.' | ':')
+                && text[at + 1..].starts_with(|n: char| n == ':' || n.is_alphanumeric() || n == '_');
             !(c.is_alphanumeric() || matches!(c, '_' | '$' | '!' | '?' | '~') || joins)
         })
         .map_or(text.len(), |(at, _)| at);
@@ -150,8 +248,9 @@ fn container<'a>(keyword: &str, after: &'a str, rest: &'a str) -> Option<Symbol<
     }
     let name = identifier(after)?;
     // A declaration without a body, or a variable of that type: `struct point p;`.
-    let is_use = after[name.len()..].trim_start().starts_with(|c: char| c.is_alphabetic() || matches!(c, '*' | '=' | ')' | ','))
-        && after.trim_end().ends_with([';', ',', ')']);
+    let is_use =
+        after[name.len()..].trim_start().starts_with(|c: char| c.is_alphabetic() || matches!(c, '*' | '=' | ')' | ','))
+            && after.trim_end().ends_with([';', ',', ')']);
     (!is_use && name != "for").then_some(Symbol { name, is_container: true })
 }
 
@@ -202,9 +301,48 @@ fn bound_function(after: &str) -> Option<Symbol<'_>> {
 
 /// Words that look like a call or a definition in the C family and are none.
 const NOT_FUNCTIONS: &[&str] = &[
-    "if", "for", "while", "switch", "return", "else", "catch", "do", "case", "throw", "new", "delete", "sizeof", "using",
-    "goto", "await", "yield", "assert", "print", "echo", "and", "or", "not", "in", "elif", "with", "try", "match", "loop",
-    "use", "let", "when", "where", "lock", "foreach", "synchronized", "super", "this", "self", "unless", "until", "end",
+    "if",
+    "for",
+    "while",
+    "switch",
+    "return",
+    "else",
+    "catch",
+    "do",
+    "case",
+    "throw",
+    "new",
+    "delete",
+    "sizeof",
+    "using",
+    "goto",
+    "await",
+    "yield",
+    "assert",
+    "print",
+    "echo",
+    "and",
+    "or",
+    "not",
+    "in",
+    "elif",
+    "with",
+    "try",
+    "match",
+    "loop",
+    "use",
+    "let",
+    "when",
+    "where",
+    "lock",
+    "foreach",
+    "synchronized",
+    "super",
+    "this",
+    "self",
+    "unless",
+    "until",
+    "end",
 ];
 
 /// `type name(…) {` of C, C++, Java and C#, and `name(…) {` of a method or a shell function: at least the brace or the
@@ -222,7 +360,8 @@ fn c_function(line: &str) -> Option<Symbol<'_>> {
     let has_body = end.ends_with('{') || end.ends_with("()") || end.ends_with("() {");
     let continues = start > 0 && end.ends_with([')', ',']);
     let is_statement = NOT_FUNCTIONS.contains(&first) || NOT_FUNCTIONS.contains(&name) || name.contains('.');
-    ((has_body || continues) && !is_statement && (start > 0 || end.ends_with('{'))).then_some(Symbol { name, is_container: false })
+    ((has_body || continues) && !is_statement && (start > 0 || end.ends_with('{')))
+        .then_some(Symbol { name, is_container: false })
 }
 
 #[cfg(test)]
@@ -278,10 +417,35 @@ mod tests {
     #[test]
     fn lines_that_begin_nothing() {
         for line in [
-            "", "}", "// fn no()", "# def no", "* class X", "if (x) {", "for (int i = 0; i < n; i++) {", "return call(x);",
-            "let x = 5;", "const N = 3;", "x = foo(1)", "foo(1, 2);", "struct point p;", "import os", "use std::fmt;",
-            "} else if (y) {", "@decorator(arg)", "self.call(", "print(x)", "\"class X\"", "é", "(", "((((", "impl<", "func (",
-            "fn", "class", "type", "const",
+            "",
+            "}",
+            "// fn no()",
+            "# def no",
+            "* class X",
+            "if (x) {",
+            "for (int i = 0; i < n; i++) {",
+            "return call(x);",
+            "let x = 5;",
+            "const N = 3;",
+            "x = foo(1)",
+            "foo(1, 2);",
+            "struct point p;",
+            "import os",
+            "use std::fmt;",
+            "} else if (y) {",
+            "@decorator(arg)",
+            "self.call(",
+            "print(x)",
+            "\"class X\"",
+            "é",
+            "(",
+            "((((",
+            "impl<",
+            "func (",
+            "fn",
+            "class",
+            "type",
+            "const",
         ] {
             assert_eq!(symbol(line, Family::Keywords), None, "{line}");
         }

@@ -59,7 +59,9 @@ pub(super) fn in_process(name: &str, bytes: Vec<u8>, limits: &Limits) -> Result<
         match run.map(thread::ScopedJoinHandle::join) {
             Ok(Ok(answer)) => answer,
             Ok(Err(_)) => Err(panicked()),
-            Err(error) => Err(Problem { transient: true, ..problem(reason::WORKER, format!("cannot start a thread: {error}")) }),
+            Err(error) => {
+                Err(Problem { transient: true, ..problem(reason::WORKER, format!("cannot start a thread: {error}")) })
+            }
         }
     })
 }

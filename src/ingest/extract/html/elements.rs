@@ -6,11 +6,57 @@ use html5ever::tokenizer::{Tag, states::RawKind};
 pub fn is_block(name: &str) -> bool {
     matches!(
         name,
-        "address" | "article" | "aside" | "blockquote" | "body" | "caption" | "center" | "dd" | "details" | "dialog" | "dir"
-            | "div" | "dl" | "dt" | "fieldset" | "figcaption" | "figure" | "footer" | "form" | "h1" | "h2" | "h3" | "h4"
-            | "h5" | "h6" | "header" | "hgroup" | "hr" | "html" | "legend" | "li" | "main" | "menu" | "nav" | "ol" | "p"
-            | "pre" | "search" | "section" | "summary" | "table" | "tbody" | "td" | "tfoot" | "th" | "thead" | "tr" | "ul"
-            | "option" | "title" | "head"
+        "address"
+            | "article"
+            | "aside"
+            | "blockquote"
+            | "body"
+            | "caption"
+            | "center"
+            | "dd"
+            | "details"
+            | "dialog"
+            | "dir"
+            | "div"
+            | "dl"
+            | "dt"
+            | "fieldset"
+            | "figcaption"
+            | "figure"
+            | "footer"
+            | "form"
+            | "h1"
+            | "h2"
+            | "h3"
+            | "h4"
+            | "h5"
+            | "h6"
+            | "header"
+            | "hgroup"
+            | "hr"
+            | "html"
+            | "legend"
+            | "li"
+            | "main"
+            | "menu"
+            | "nav"
+            | "ol"
+            | "p"
+            | "pre"
+            | "search"
+            | "section"
+            | "summary"
+            | "table"
+            | "tbody"
+            | "td"
+            | "tfoot"
+            | "th"
+            | "thead"
+            | "tr"
+            | "ul"
+            | "option"
+            | "title"
+            | "head"
     )
 }
 
@@ -18,8 +64,24 @@ pub fn is_block(name: &str) -> bool {
 pub fn is_void(name: &str) -> bool {
     matches!(
         name,
-        "area" | "base" | "basefont" | "bgsound" | "br" | "col" | "embed" | "frame" | "hr" | "img" | "input" | "link" | "meta"
-            | "param" | "source" | "track" | "wbr" | "keygen"
+        "area"
+            | "base"
+            | "basefont"
+            | "bgsound"
+            | "br"
+            | "col"
+            | "embed"
+            | "frame"
+            | "hr"
+            | "img"
+            | "input"
+            | "link"
+            | "meta"
+            | "param"
+            | "source"
+            | "track"
+            | "wbr"
+            | "keygen"
     )
 }
 
@@ -46,13 +108,32 @@ pub fn heading_level(name: &str) -> Option<u8> {
 fn is_dropped(name: &str) -> bool {
     matches!(
         name,
-        "script" | "style" | "noscript" | "template" | "nav" | "svg" | "canvas" | "iframe" | "noembed" | "noframes" | "audio"
-            | "video" | "button" | "select" | "datalist" | "textarea" | "rt" | "rp" | "annotation" | "annotation-xml"
+        "script"
+            | "style"
+            | "noscript"
+            | "template"
+            | "nav"
+            | "svg"
+            | "canvas"
+            | "iframe"
+            | "noembed"
+            | "noframes"
+            | "audio"
+            | "video"
+            | "button"
+            | "select"
+            | "datalist"
+            | "textarea"
+            | "rt"
+            | "rp"
+            | "annotation"
+            | "annotation-xml"
     )
 }
 
 /// Classes that content management systems give to links that are furniture of the page.
-const FURNITURE: &[&str] = &["mw-editsection", "mw-jump-link", "headerlink", "skip-link", "skip-to-content", "anchorjs-link"];
+const FURNITURE: &[&str] =
+    &["mw-editsection", "mw-jump-link", "headerlink", "skip-link", "skip-to-content", "anchorjs-link"];
 
 /// Whether nothing inside the element is to be read: dropped by name, hidden by attribute or by its own style.
 pub fn is_hidden(tag: &Tag) -> bool {
@@ -108,7 +189,13 @@ mod tests {
 
     #[test]
     fn styles_that_hide() {
-        for style in ["display:none", "color:red; DISPLAY : None !important", "visibility:hidden;", "font-size:0", "font-size: 0px"] {
+        for style in [
+            "display:none",
+            "color:red; DISPLAY : None !important",
+            "visibility:hidden;",
+            "font-size:0",
+            "font-size: 0px",
+        ] {
             assert!(style_hides(style), "{style}");
         }
         for style in ["", "display:block", "font-size:0.9em", "font-size:10px", "x-display:none", "none"] {

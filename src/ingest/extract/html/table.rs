@@ -133,7 +133,9 @@ impl Table {
         let rows = std::mem::take(&mut self.rows);
         let filled = |row: &Row| row.cells.iter().filter(|cell| !cell.is_empty()).count();
         if rows.iter().all(|row| filled(row) < 2) {
-            return Rendered::Paragraphs(rows.into_iter().flat_map(|row| row.cells).filter(|cell| !cell.is_empty()).collect());
+            return Rendered::Paragraphs(
+                rows.into_iter().flat_map(|row| row.cells).filter(|cell| !cell.is_empty()).collect(),
+            );
         }
         let headers = rows.iter().take(MAX_HEADER_ROWS).take_while(|row| row.is_header).count();
         // A table of headers alone has none.

@@ -478,7 +478,9 @@ fn saw(lines: &mut Option<Lines>, line: u32) {
 fn language(tag: &Tag) -> Option<String> {
     let class = attribute(tag, "class")?;
     let prefixes = ["language-", "lang-", "highlight-source-"];
-    let word = class.split_ascii_whitespace().find_map(|word| prefixes.iter().find_map(|prefix| word.strip_prefix(prefix)))?;
-    let is_word = word.len() <= 20 && word.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'#'));
+    let word =
+        class.split_ascii_whitespace().find_map(|word| prefixes.iter().find_map(|prefix| word.strip_prefix(prefix)))?;
+    let is_word =
+        word.len() <= 20 && word.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'#'));
     is_word.then(|| word.to_owned())
 }

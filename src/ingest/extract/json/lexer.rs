@@ -111,9 +111,12 @@ impl<'a> Lexer<'a> {
             }
             _ => {
                 let rest = &self.text[self.at..];
-                let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))).unwrap_or(rest.len());
+                let end = rest
+                    .find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.')))
+                    .unwrap_or(rest.len());
                 let word = &rest[..end];
-                let is_number = word.starts_with(|c: char| c.is_ascii_digit() || c == '-') && word.parse::<f64>().is_ok();
+                let is_number =
+                    word.starts_with(|c: char| c.is_ascii_digit() || c == '-') && word.parse::<f64>().is_ok();
                 if !is_number && !matches!(word, "true" | "false" | "null" | "NaN" | "Infinity" | "-Infinity") {
                     return self.fail("expected a value");
                 }
@@ -143,7 +146,9 @@ impl<'a> Lexer<'a> {
                     continue;
                 }
                 b'/' if bytes.get(self.at + 1) == Some(&b'*') => {
-                    let Some(end) = self.text[self.at..].find("*/") else { return self.fail("a comment is not closed") };
+                    let Some(end) = self.text[self.at..].find("*/") else {
+                        return self.fail("a comment is not closed");
+                    };
                     self.count_lines(self.at, self.at + end);
                     self.at += end + 2;
                     continue;
@@ -216,7 +221,8 @@ fn unicode(rest: &mut &str) -> char {
         && (0xdc00..0xe000).contains(&second)
     {
         *rest = &rest[6..];
-        return char::from_u32(0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00)).unwrap_or(char::REPLACEMENT_CHARACTER);
+        return char::from_u32(0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00))
+            .unwrap_or(char::REPLACEMENT_CHARACTER);
     }
     char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER)
 }
@@ -247,7 +253,10 @@ mod tests {
             ("", ""),
             (" 1 ", "1"),
             ("{}", "{ ."),
-            ("{\"a\": [1, -2.5e3, true, null,], // c\n /* d\n */ \"b\": \"x\",}", "{ a: [ 1 -2.5e3 true null . b: 'x'@3 ."),
+            (
+                "{\"a\": [1, -2.5e3, true, null,], // c\n /* d\n */ \"b\": \"x\",}",
+                "{ a: [ 1 -2.5e3 true null . b: 'x'@3 .",
+            ),
             ("{\"a\":1}\n{\"a\":2}", "{ a: 1 . { a: 2 ."),
             (r#"["\u00e9\ud83d\ude00\ud800\n\/\"\\"]"#, "[ 'é😀\u{fffd}\n/\"\\'@1 ."),
         ] {

@@ -35,7 +35,9 @@ impl Extract for Json {
         match render_all(&source, &mut renderer) {
             Ok(()) => renderer.finish(&mut document)?,
             Err(error) => {
-                document.warnings.push(problem(reason::DAMAGED, format!("not valid JSON, read as plain text: {error}")));
+                document
+                    .warnings
+                    .push(problem(reason::DAMAGED, format!("not valid JSON, read as plain text: {error}")));
                 document.blocks = paragraphs(&source);
                 document.text = source;
             }
@@ -80,7 +82,8 @@ impl Extract for Jsonl {
         }
         if count > 0 {
             let more = if count > bad.len() as u64 { ", …" } else { "" };
-            let message = format!("{count} lines are not valid JSON and were kept as they are: line {}{more}", bad.join(", "));
+            let message =
+                format!("{count} lines are not valid JSON and were kept as they are: line {}{more}", bad.join(", "));
             document.warnings.push(problem(reason::DAMAGED, message));
         }
         renderer.finish(&mut document)?;

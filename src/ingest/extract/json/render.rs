@@ -294,9 +294,12 @@ impl Renderer {
 
 /// Data in base64 or hex: long, and without a space or any sign that words have.
 fn is_data(text: &str) -> bool {
-    let body = if text.starts_with("data:") { text.split_once(";base64,").map_or(text, |(_, body)| body) } else { text };
+    let body =
+        if text.starts_with("data:") { text.split_once(";base64,").map_or(text, |(_, body)| body) } else { text };
     body.len() > MAX_DATA_BYTES
-        && body.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=' | b'-' | b'_' | b'\n' | b'\r'))
+        && body
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=' | b'-' | b'_' | b'\n' | b'\r'))
 }
 
 #[cfg(test)]
@@ -304,7 +307,10 @@ mod tests {
     use super::*;
     use crate::ingest::{
         detect::Format,
-        extract::{Extract, Input, Limits, json::{Json, Jsonl}},
+        extract::{
+            Extract, Input, Limits,
+            json::{Json, Jsonl},
+        },
     };
 
     fn read(extractor: &dyn Extract, text: &str) -> Document {
@@ -386,8 +392,8 @@ mod tests {
     #[test]
     fn a_bad_line_costs_no_other() {
         let document = read(&Jsonl, "{\"a\": 1}\n\nnot json\n{\"a\": [{\"b\": 2}]}\n");
-        let want =
-            [("", "a: 1", 1, 1), ("", "not json", 3, 3), ("", "a[0].b: 2", 4, 4)].map(|(h, t, a, b)| (h.to_owned(), t, a, b));
+        let want = [("", "a: 1", 1, 1), ("", "not json", 3, 3), ("", "a[0].b: 2", 4, 4)]
+            .map(|(h, t, a, b)| (h.to_owned(), t, a, b));
         assert_eq!(blocks(&document), want);
         assert!(document.warnings[0].message.contains("line 3"));
     }

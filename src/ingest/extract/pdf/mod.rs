@@ -107,7 +107,8 @@ fn page_warnings(count: u32, failed: &[u32], blank: &[u32], garbled: &[u32]) -> 
         warnings.push(problem(reason::DAMAGED, format!("{} could not be read", listed(failed, count))));
     }
     if !blank.is_empty() {
-        let message = format!("no text layer on {}: scanned pages need OCR before they can be searched", listed(blank, count));
+        let message =
+            format!("no text layer on {}: scanned pages need OCR before they can be searched", listed(blank, count));
         warnings.push(problem(reason::NO_TEXT_LAYER, message));
     }
     if !garbled.is_empty() {
@@ -162,7 +163,10 @@ fn sensible(text: &str) -> Option<String> {
 fn sensible_title(text: &str) -> Option<String> {
     let title = sensible(text)?;
     let lower = title.to_lowercase();
-    let endings = [".doc", ".docx", ".odt", ".tex", ".dvi", ".indd", ".qxd", ".pdf", ".ps", ".ppt", ".pptx", ".xls", ".xlsx", ".rtf", ".txt", ".html"];
+    let endings = [
+        ".doc", ".docx", ".odt", ".tex", ".dvi", ".indd", ".qxd", ".pdf", ".ps", ".ppt", ".pptx", ".xls", ".xlsx",
+        ".rtf", ".txt", ".html",
+    ];
     let starts = ["untitled", "microsoft word - ", "microsoft powerpoint - ", "document1", "no title", "slide 1"];
     let is_name = endings.iter().any(|end| lower.ends_with(end)) || starts.iter().any(|start| lower.starts_with(start));
     let letters = title.chars().filter(|c| c.is_alphabetic()).count();
@@ -208,7 +212,9 @@ mod tests {
     #[test]
     fn what_went_wrong_is_said() {
         let reasons = |pages, max| {
-            check(pages, max).map(|d| d.warnings.iter().map(|w| w.reason.clone()).collect::<Vec<_>>()).map_err(|p| p.reason)
+            check(pages, max)
+                .map(|d| d.warnings.iter().map(|w| w.reason.clone()).collect::<Vec<_>>())
+                .map_err(|p| p.reason)
         };
         assert_eq!(reasons(vec![], 9), Err("damaged".into()));
         assert_eq!(reasons(vec![Err("bad"), Err("bad")], 9), Err("damaged".into()));
@@ -229,7 +235,9 @@ mod tests {
 
     #[test]
     fn titles_that_are_none() {
-        for text in ["", "untitled", "Microsoft Word - report.doc", "thesis.dvi", "12", "(anonymous)", "\u{fffd}\u{fffd}abc"] {
+        for text in
+            ["", "untitled", "Microsoft Word - report.doc", "thesis.dvi", "12", "(anonymous)", "\u{fffd}\u{fffd}abc"]
+        {
             assert_eq!(sensible_title(text), None, "{text}");
         }
         assert_eq!(sensible_title(" Pump\nmanual "), Some("Pump manual".into()));

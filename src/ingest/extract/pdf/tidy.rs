@@ -146,7 +146,11 @@ impl Vocabulary {
                 if word.is_empty() || word.ends_with('-') {
                     continue;
                 }
-                if word.contains('-') { hyphenated.insert(hash(word)) } else { words.insert(hash(word)) };
+                if word.contains('-') {
+                    hyphenated.insert(hash(word))
+                } else {
+                    words.insert(hash(word))
+                };
             }
         }
         Self { words, hyphenated }
@@ -196,7 +200,9 @@ fn joint(before: &str, next: &str, vocabulary: &Vocabulary) -> Option<Joint> {
         return Some(Joint::Drop(hyphen.len_utf8()));
     }
     let stem = &before[..before.len() - hyphen.len_utf8()];
-    let start = stem.rfind(|c: char| !(c.is_alphanumeric() || c == '-')).map_or(0, |at| at + stem[at..].chars().next().map_or(1, char::len_utf8));
+    let start = stem
+        .rfind(|c: char| !(c.is_alphanumeric() || c == '-'))
+        .map_or(0, |at| at + stem[at..].chars().next().map_or(1, char::len_utf8));
     let left = &stem[start..];
     if !left.ends_with(char::is_alphabetic) {
         return None;
