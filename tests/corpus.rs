@@ -26,10 +26,33 @@ const READ: &[&str] = &["code", "csv", "hostile", "html", "json", "md", "pdf", "
 const AS_TEXT: &[&str] = &["adoc", "ipynb", "org", "rst", "tex", "xml"];
 
 /// What is expected by the corpus and not reached: `file` and the phrase (or `outcome`, or `absent …`), and why.
-const KNOWN_MISSES: &[(&str, &str, &str)] = &[];
+const KNOWN_MISSES: &[(&str, &str, &str)] = &[
+    ("pdf/embedded-cmap-cidfont.pdf", "This text uses an embedded CMap", CMAP),
+    ("pdf/embedded-cmap-cidfont.pdf", "and should be extractable", CMAP),
+    (
+        "pdf/fake-bold-sample.pdf",
+        "absent BBOOLLDD",
+        "a sentence of the page quotes the word; the bold line itself is read once",
+    ),
+    ("pdf/habibi.pdf", "habibi", "the engine turns the Latin word round with the Arabic line it stands in"),
+    ("pdf/issue-791-non-unicode-cmap.pdf", "outcome", "the engine leaves out what it cannot name, and does not say so"),
+    ("pdf/jo.pdf", "ひとつの青い照明です", "the engine leaves out a column of vertical Japanese"),
+    (
+        "pdf/operator_list_cycle.pdf",
+        "outcome",
+        "the engine finds no page, so it fails instead of being an empty page with a warning",
+    ),
+    (
+        "pdf/simple3.pdf",
+        "あいうえお",
+        "the engine does not read a Shift-JIS font that is not embedded and stands upright",
+    ),
+];
+
+const CMAP: &str = "the engine does not read a CMap stream that stands as the encoding of a font";
 
 /// Phrases found, of those the corpus asks for in [`READ`]; the second number is all of them.
-const PHRASES: (usize, usize) = (0, 0);
+const PHRASES: (usize, usize) = (102, 107);
 
 struct Case {
     file: String,
@@ -39,10 +62,8 @@ struct Case {
 }
 
 fn corpus() -> Option<PathBuf> {
-    let shared = std::env::var_os("RAG_SHARED").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared"),
-        PathBuf::from,
-    );
+    let shared = std::env::var_os("RAG_SHARED")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared"), PathBuf::from);
     let corpus = shared.join("corpus");
     if corpus.join("index.tsv").is_file() {
         return Some(corpus);
@@ -88,7 +109,8 @@ fn outcome(result: &Result<Document, Problem>) -> &'static str {
 /// The corpus's rule for comparing: NFKC, without soft hyphens, bidi marks and Markdown marks, hyphens at line ends
 /// joined, white space collapsed, case folded.
 fn fold(text: &str) -> String {
-    let text: String = text.nfkc().filter(|c| !matches!(c, '\u{ad}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}')).collect();
+    let text: String =
+        text.nfkc().filter(|c| !matches!(c, '\u{ad}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}')).collect();
     let text = text.replace("-\n", "").replace(['*', '_', '`', '#', '|', '>', '\\'], " ");
     text.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -125,9 +147,12 @@ fn is_found(document: &Document, expected: &serde_json::Value) -> bool {
         // The line itself, with the next ones for a phrase that is wrapped.
         let lines: Vec<&str> = document.text.split('\n').collect();
         let from = line as usize - 1;
-        return contains(&lines[from..(from + 3).min(lines.len())].join("\n"), phrase) && !contains(&lines[from + 1..].join("\n"), phrase);
+        return contains(&lines[from..(from + 3).min(lines.len())].join("\n"), phrase)
+            && !contains(&lines[from + 1..].join("\n"), phrase);
     }
-    blocks.iter().any(|block| contains(text(block), phrase) && block.lines.is_some_and(|l| l.first <= line && line <= l.last))
+    blocks
+        .iter()
+        .any(|block| contains(text(block), phrase) && block.lines.is_some_and(|l| l.first <= line && line <= l.last))
 }
 
 /// Every character that is not white space is in a block (front matter aside).
@@ -187,7 +212,8 @@ fn every_document_of_a_format_that_is_read() {
         }
     }
     println!("{found} of {asked} phrases");
-    let known: BTreeMap<(&str, &str), &str> = KNOWN_MISSES.iter().map(|&(file, what, why)| ((file, what), why)).collect();
+    let known: BTreeMap<(&str, &str), &str> =
+        KNOWN_MISSES.iter().map(|&(file, what, why)| ((file, what), why)).collect();
     let mut wrong = Vec::new();
     for ((file, what), seen) in &misses {
         if !known.contains_key(&(file.as_str(), what.as_str())) {
@@ -237,7 +263,11 @@ fn a_format_that_is_not_read_is_named() {
 fn tables_keep_their_header() {
     let Some(corpus) = corpus() else { return };
     let mut extractor = extractor();
-    for (file, header) in [("csv/csv-semicolon.csv", None), ("html/structure.html", Some("| K | V |\n| --- | --- |")), ("md/frontmatter-table-footnote.md", Some("| Part | Torque |\n|------|--------|"))] {
+    for (file, header) in [
+        ("csv/csv-semicolon.csv", None),
+        ("html/structure.html", Some("| K | V |\n| --- | --- |")),
+        ("md/frontmatter-table-footnote.md", Some("| Part | Torque |\n|------|--------|")),
+    ] {
         let bytes = std::fs::read(corpus.join(file)).expect("a file of the corpus");
         let document = extractor.extract(file, &bytes).expect("it is read");
         let found = document.blocks.iter().find_map(|block| match &block.kind {

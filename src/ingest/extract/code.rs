@@ -157,8 +157,10 @@ mod tests {
     use super::*;
 
     fn check(language: &str, text: &str, want: &[(&str, &str)]) {
-        let got: Vec<_> =
-            blocks(text, family(language)).iter().map(|b| (b.heading.join("."), text[b.span.range()].to_owned())).collect();
+        let got: Vec<_> = blocks(text, family(language))
+            .iter()
+            .map(|b| (b.heading.join("."), text[b.span.range()].to_owned()))
+            .collect();
         let want: Vec<_> = want.iter().map(|&(h, t)| (h.to_owned(), t.to_owned())).collect();
         assert_eq!(got, want);
     }
@@ -196,8 +198,16 @@ mod tests {
 
     #[test]
     fn configuration() {
-        check("toml", "a = 1\n\n# why\n[x]\nb = [\n  1,\n]\n[[y.z]]\nc = 2\n", &[("", "a = 1"), ("x", "# why\n[x]\nb = [\n  1,\n]"), ("y.z", "[[y.z]]\nc = 2")]);
-        check("yaml", "a: 1\nb:\n  c: 2\n  - d\n# e\nf: 3\n", &[("a", "a: 1"), ("b", "b:\n  c: 2\n  - d"), ("f", "# e\nf: 3")]);
+        check(
+            "toml",
+            "a = 1\n\n# why\n[x]\nb = [\n  1,\n]\n[[y.z]]\nc = 2\n",
+            &[("", "a = 1"), ("x", "# why\n[x]\nb = [\n  1,\n]"), ("y.z", "[[y.z]]\nc = 2")],
+        );
+        check(
+            "yaml",
+            "a: 1\nb:\n  c: 2\n  - d\n# e\nf: 3\n",
+            &[("a", "a: 1"), ("b", "b:\n  c: 2\n  - d"), ("f", "# e\nf: 3")],
+        );
         check("xml", "<a>\n <b/>\n</a>\n", &[("", "<a>\n <b/>\n</a>")]);
     }
 

@@ -116,12 +116,16 @@ impl Running {
     /// Ends a child that did not answer, and says why it did not.
     fn end(mut self, late: bool, error: &io::Error, limits: &Limits) -> Problem {
         // A child that closed its pipe is about to be gone; one that answered nonsense is not.
-        let status = if late || error.kind() == io::ErrorKind::InvalidData { None } else { self.wait_a_little() };
+        let is_nonsense = error.kind() == io::ErrorKind::InvalidData;
+        let status = if late || is_nonsense { None } else { self.wait_a_little() };
         let _ = self.child.kill();
         let status = status.or_else(|| self.child.wait().ok());
         if late {
             let seconds = limits.timeout.as_secs_f64();
             return problem(reason::TIMEOUT, format!("not read within {seconds} s"));
+        }
+        if is_nonsense {
+            return problem(reason::CRASHED, format!("its reader gave an answer that makes no sense: {error}"));
         }
         let last_words = self.last_words();
         if last_words.contains("memory allocation of") || error.kind() == io::ErrorKind::OutOfMemory {
@@ -133,12 +137,10 @@ impl Running {
         match status.map(death) {
             Some(Death::Signal(24)) => problem(reason::TIMEOUT, "used more processor time than it may"),
             Some(Death::Signal(signal)) => problem(reason::CRASHED, format!("its reader died on it (signal {signal})")),
-            Some(Death::Code(code))
-                if error.kind() == io::ErrorKind::UnexpectedEof || error.kind() == io::ErrorKind::BrokenPipe =>
-            {
+            Some(Death::Code(code)) => {
                 problem(reason::CRASHED, format!("its reader ended without an answer (exit code {code})"))
             }
-            _ => problem(reason::CRASHED, format!("its reader gave an answer that makes no sense: {error}")),
+            None => problem(reason::CRASHED, format!("its reader gave no answer: {error}")),
         }
     }
 

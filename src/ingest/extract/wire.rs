@@ -61,7 +61,8 @@ pub fn read<T: DeserializeOwned>(input: &mut impl Read, max_body: u64) -> io::Re
     }
     let json = read_exactly(input, u64::from(json_bytes))?;
     let body = read_exactly(input, body_bytes)?;
-    Ok(Some((serde_json::from_slice(&json)?, body)))
+    let header = serde_json::from_slice(&json).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+    Ok(Some((header, body)))
 }
 
 fn read_exactly(input: &mut impl Read, count: u64) -> io::Result<Vec<u8>> {
@@ -94,7 +95,7 @@ pub fn read_answer(input: &mut impl Read, limits: &Limits) -> io::Result<Result<
         Answer::Problem(problem) => Ok(Err(problem)),
         Answer::Document(mut document) => {
             document.text = String::from_utf8(body).map_err(|_| io::ErrorKind::InvalidData)?;
-            document.check().map_err(io::Error::other)?;
+            document.check().map_err(|broken| io::Error::new(io::ErrorKind::InvalidData, broken))?;
             Ok(Ok(*document))
         }
     }

@@ -74,7 +74,13 @@ fn tables_lists_and_code_in_their_places() {
 fn a_table_that_lays_out_a_page_is_running_text() {
     check(
         "<table><tr><td>menu<td><h1>Head</h1><p>body</p><table><tr><td>a<td>b</table></table>after",
-        &["paragraph [] menu", "h1 [Head] Head", "paragraph [Head] body", "table [Head] | a | b |", "paragraph [Head] after"],
+        &[
+            "paragraph [] menu",
+            "h1 [Head] Head",
+            "paragraph [Head] body",
+            "table [Head] | a | b |",
+            "paragraph [Head] after",
+        ],
     );
 }
 
@@ -94,8 +100,11 @@ fn what_a_reader_does_not_see_is_left_out() {
 
 #[test]
 fn lines_are_those_of_the_source() {
-    let document = extract("<html>\n<h1>A\n</h1>\n\n<p>one\ntwo &amp;\nthree</p><ul>\n<li>x\n<li>y</ul>\n<table>\n<tr><td>1<td>2\n</table>");
-    let lines: Vec<_> = document.blocks.iter().map(|b| b.lines.map(|l| (l.first, l.last)).expect("html has lines")).collect();
+    let document = extract(
+        "<html>\n<h1>A\n</h1>\n\n<p>one\ntwo &amp;\nthree</p><ul>\n<li>x\n<li>y</ul>\n<table>\n<tr><td>1<td>2\n</table>",
+    );
+    let lines: Vec<_> =
+        document.blocks.iter().map(|b| b.lines.map(|l| (l.first, l.last)).expect("html has lines")).collect();
     assert_eq!(lines, [(2, 2), (5, 7), (8, 9), (10, 12)], "{:?}", outline(&document));
 }
 
@@ -103,7 +112,10 @@ fn lines_are_those_of_the_source() {
 fn encodings_are_declared_or_guessed() {
     for (html, want) in [
         (&b"<meta charset=koi8-r><p>\xf0\xd2\xc9\xd7\xc5\xd4"[..], "Привет"),
-        (b"<META HTTP-EQUIV=content-type CONTENT='text/html; charset=windows-1251'><p>\xcf\xf0\xe8\xe2\xe5\xf2", "Привет"),
+        (
+            b"<META HTTP-EQUIV=content-type CONTENT='text/html; charset=windows-1251'><p>\xcf\xf0\xe8\xe2\xe5\xf2",
+            "Привет",
+        ),
         (b"<meta charset=iso-8859-1><p>\xc3\xa9t\xc3\xa9", "été"),
         (b"\xef\xbb\xbf<meta charset=utf-16><p>\xc3\xa9", "é"),
     ] {

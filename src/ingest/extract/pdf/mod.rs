@@ -235,7 +235,9 @@ mod tests {
 
     #[test]
     fn titles_that_are_none() {
-        for text in ["", "untitled", "Microsoft Word - report.doc", "thesis.dvi", "12", "(anonymous)", "\u{fffd}\u{fffd}abc"] {
+        for text in
+            ["", "untitled", "Microsoft Word - report.doc", "thesis.dvi", "12", "(anonymous)", "\u{fffd}\u{fffd}abc"]
+        {
             assert_eq!(sensible_title(text), None, "{text}");
         }
         assert_eq!(sensible_title(" Pump\nmanual "), Some("Pump manual".into()));

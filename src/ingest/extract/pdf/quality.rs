@@ -21,7 +21,9 @@ pub fn is_garbled(text: &str) -> bool {
 
 /// Replacement characters, private use and control characters are nobody's text.
 fn is_bad(letter: char) -> bool {
-    letter == char::REPLACEMENT_CHARACTER || letter.is_control() || matches!(letter, '\u{e000}'..='\u{f8ff}' | '\u{f0000}'..)
+    letter == char::REPLACEMENT_CHARACTER
+        || letter.is_control()
+        || matches!(letter, '\u{e000}'..='\u{f8ff}' | '\u{f0000}'..)
 }
 
 /// Fewest characters that are judged to be shifted.

@@ -108,7 +108,8 @@ mod tests {
 
     #[test]
     fn lines_in_reading_order_stay() {
-        for text in ["البرمجة بلغة Python", "שלום (עולם)", "حبيبي", "no such letters", "", "مَرحبا"] {
+        for text in ["البرمجة بلغة Python", "שלום (עולם)", "حبيبي", "no such letters", "", "مَرحبا"]
+        {
             assert_eq!(in_reading_order(text.to_owned()), text);
         }
     }
