@@ -182,10 +182,9 @@ fn poison(dir: &Path) {
     let mut writer = writer(&index);
     put(&mut writer, "a", &["two", "seven"]);
     inject(Fault::Fail, 5);
-    match writer.commit().unwrap_err() {
-        Error::Io { source, .. } => assert_eq!(source.kind(), std::io::ErrorKind::StorageFull),
-        error => panic!("{error}"),
-    }
+    let error = writer.commit().unwrap_err();
+    let Error::Io { source, .. } = &error else { panic!("{error}") };
+    assert_eq!(source.kind(), std::io::ErrorKind::StorageFull);
     for _ in 0..2 {
         let Err(Error::Poisoned { generation: 2, .. }) = writer.commit() else { panic!("not poisoned") };
         let Err(Error::Poisoned { .. }) = writer.remove(source("b").id) else { panic!("not poisoned") };

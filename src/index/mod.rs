@@ -17,9 +17,11 @@ mod lock;
 mod manifest;
 mod mmap;
 mod moment;
+mod open;
 mod record;
 mod select;
 mod snapshot;
+mod stats;
 pub mod vector;
 mod verify;
 mod writer;
@@ -28,7 +30,8 @@ pub use error::{Error, Result};
 pub use filter::{Allowed, Compare, Fact, Filter};
 pub use lexical::LexicalQuery;
 pub use record::{ChunkRecord, NewChunk, Problem, SourceRecord, Status};
-pub use snapshot::{CollectionStats, QuerySyntax, Snapshot, Stats};
+pub use snapshot::{QuerySyntax, Snapshot};
+pub use stats::{CollectionStats, Stats};
 pub use verify::{Fault, Verified};
 #[cfg(test)]
 mod testing;
@@ -84,7 +87,7 @@ impl Index {
     /// What the last committed generation holds. Takes no lock; works on a read-only folder. Reads no row and no posting:
     /// milliseconds whatever the size.
     pub fn snapshot(&self) -> Result<Snapshot> {
-        snapshot::open(&self.dir)
+        open::open(&self.dir)
     }
 
     /// Takes the writer lock and removes what earlier writers left. Errors: `Locked`, `Io` (a read-only folder), `Corrupt`.

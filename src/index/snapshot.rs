@@ -2,78 +2,44 @@
 
 use std::{
     collections::BTreeMap,
-    fs::File,
-    io,
     ops::RangeInclusive,
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{Arc, OnceLock},
 };
 
-use tantivy::{DocAddress, ReloadPolicy, Searcher};
+use tantivy::{DocAddress, Searcher};
 
 use super::{
     Allowed, ChunkRecord, Error, Filter, LexicalQuery, Result, SourceRecord, catalog,
     error::guard,
-    fs::read_small,
-    layout,
     lexical::{
-        self, DurableDirectory,
-        document::fact_prefix,
+        self,
         language::all_stems,
         schema::{FIELDS, column},
         search::{self, by_segment},
         statistics::Statistics,
     },
-    manifest::{Manifest, TocFile},
-    mmap, select,
-    vector::{FileEntry, Segment, Set, Toc, Tombstones},
+    manifest::Manifest,
+    select,
+    vector::{Set, Toc},
 };
 use crate::types::{ChunkId, EmbeddingSpace, Score, SourceId};
 
-/// Blocks of 16 KiB that each text segment keeps unpacked.
-const STORE_CACHE_BLOCKS: usize = 16;
-
 /// One committed state of the index. Cloning is cheap; all threads may read it.
 #[derive(Clone)]
-pub struct Snapshot(Arc<Inner>);
+pub struct Snapshot(pub(super) Arc<Inner>);
 
-struct Inner {
-    dir: PathBuf,
-    manifest: Manifest,
-    searcher: Searcher,
+pub(super) struct Inner {
+    pub(super) dir: PathBuf,
+    pub(super) manifest: Manifest,
+    pub(super) searcher: Searcher,
     /// Names in the text folder that belong to this generation.
-    text_files: Vec<PathBuf>,
-    statistics: OnceLock<Statistics>,
-    space: Option<EmbeddingSpace>,
-    toc: Option<Toc>,
-    vectors: Set,
-    centroid: Option<Vec<f32>>,
-}
-
-/// How many of what a snapshot holds.
-#[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
-pub struct Stats {
-    pub sources: u64,
-    pub failed_sources: u64,
-    pub chunks: u64,
-    pub vectors: u64,
-    pub text_bytes_on_disk: u64,
-    pub vector_bytes_on_disk: u64,
-    pub segments_text: u64,
-    pub segments_vectors: u64,
-    /// Rows and documents that are deleted but still on disk.
-    pub dead_rows: u64,
-    pub by_collection: BTreeMap<String, CollectionStats>,
-    /// Chunks by ISO 639-1 code; `""` for unknown.
-    pub by_language: BTreeMap<String, u64>,
-    /// Sources by format word.
-    pub by_type: BTreeMap<String, u64>,
-}
-
-#[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
-pub struct CollectionStats {
-    pub sources: u64,
-    pub chunks: u64,
+    pub(super) text_files: Vec<PathBuf>,
+    pub(super) statistics: OnceLock<Statistics>,
+    pub(super) space: Option<EmbeddingSpace>,
+    pub(super) toc: Option<Toc>,
+    pub(super) vectors: Set,
+    pub(super) centroid: Option<Vec<f32>>,
 }
 
 /// How the text of a query is to be read.
@@ -84,169 +50,6 @@ pub enum QuerySyntax {
     Plain,
     /// Tantivy's query language: phrases, fields, boosts.
     Tantivy,
-}
-
-/// Opens what the index holds now, starting over when a commit gets in between. Takes no lock.
-pub(super) fn open(dir: &Path) -> Result<Snapshot> {
-    let mut tries = 0;
-    loop {
-        tries += 1;
-        match open_once(dir) {
-            Ok(Some(snapshot)) => return Ok(snapshot),
-            Ok(None) if tries < layout::MAX_OPEN_TRIES => {}
-            Err(error) if error.is_missing_file() && tries < layout::MAX_OPEN_TRIES => {}
-            Ok(None) => {
-                let path = layout::text_dir(dir).join(layout::META_FILE);
-                let source = io::Error::from(io::ErrorKind::ResourceBusy);
-                return Err(Error::Io { act: "read one state of", path, source });
-            }
-            // It is not a commit that took the file away.
-            Err(Error::Io { path, source, .. }) if source.kind() == io::ErrorKind::NotFound => {
-                return Err(Error::Corrupt { path, what: "the file is missing".to_owned() });
-            }
-            Err(error) if error.is_missing_file() => {
-                return Err(Error::Corrupt { path: layout::text_dir(dir), what: error.to_string() });
-            }
-            Err(error) => return Err(error),
-        }
-    }
-}
-
-/// `None`: there was a commit meanwhile.
-fn open_once(dir: &Path) -> Result<Option<Snapshot>> {
-    let meta_path = layout::text_dir(dir).join(layout::META_FILE);
-    let (index, meta, searcher) = guard(dir, || {
-        let index = tantivy::Index::open(DurableDirectory::read(dir)?)?;
-        let meta = index.load_metas()?;
-        let reader = index
-            .reader_builder()
-            .reload_policy(ReloadPolicy::Manual)
-            .doc_store_cache_num_blocks(STORE_CACHE_BLOCKS)
-            .try_into()?;
-        Ok((index, meta, reader.searcher()))
-    })?;
-    if index.schema() != FIELDS.schema {
-        return Err(Error::Corrupt {
-            path: meta_path,
-            what: "it has other fields than this program writes".to_owned(),
-        });
-    }
-    let payload = meta.payload.as_deref().unwrap_or_default();
-    let manifest = Manifest::decode(dir, payload)?;
-    let (space, toc, vectors) = match (&manifest.space, &manifest.toc) {
-        (Some(space), Some(toc)) => {
-            let folder = layout::space_dir(dir, &space.folder);
-            let space = read_space(&folder, space.crc32c)?;
-            let toc = read_toc(&folder, toc, manifest.generation, space.dim)?;
-            let parts = toc.entries.iter().map(|entry| {
-                let segment = open_segment(&folder, &entry.segment, entry.rows, toc.dim)?;
-                let tombstones = open_tombstones(&folder, entry.tombstones.as_ref(), entry.rows)?;
-                Ok((segment, tombstones))
-            });
-            let vectors = Set::new(toc.dim, parts.collect::<Result<_>>()?);
-            (Some(space), Some(toc), vectors)
-        }
-        _ => (None, None, Set::default()),
-    };
-    let now = guard(dir, || index.load_metas())?;
-    let same = now.payload == meta.payload
-        && now.opstamp == meta.opstamp
-        && now
-            .segments
-            .iter()
-            .map(|s| (s.id(), s.delete_opstamp()))
-            .eq(meta.segments.iter().map(|s| (s.id(), s.delete_opstamp())))
-        && searcher.segment_readers().len() == meta.segments.len();
-    if !same {
-        return Ok(None);
-    }
-    let centroid = toc.as_ref().map(|toc| {
-        let n = vectors.len().max(1) as f64;
-        toc.live_sum.iter().map(|sum| (sum / n) as f32).collect()
-    });
-    let dir = dir.to_path_buf();
-    let statistics = OnceLock::new();
-    let text_files = meta.list_segment_files().into_iter().collect();
-    Ok(Some(Snapshot(Arc::new(Inner {
-        dir,
-        manifest,
-        searcher,
-        text_files,
-        statistics,
-        space,
-        toc,
-        vectors,
-        centroid,
-    }))))
-}
-
-fn read_space(folder: &Path, checksum: u32) -> Result<EmbeddingSpace> {
-    let path = folder.join(layout::SPACE_FILE);
-    let bytes = read_small(&path, layout::MAX_SPACE_FILE).map_err(io_error("read", &path))?;
-    let damaged = |what: String| Error::Corrupt { path: path.clone(), what };
-    if crc32c::crc32c(&bytes) != checksum {
-        return Err(damaged("its checksum is another".to_owned()));
-    }
-    let text = std::str::from_utf8(&bytes).map_err(|error| damaged(error.to_string()))?;
-    let space: EmbeddingSpace = toml::from_str(text).map_err(|error| damaged(error.message().to_owned()))?;
-    let name = folder.file_name().and_then(|name| name.to_str());
-    if name != Some(space.folder().as_str()) {
-        return Err(damaged(format!("it describes the space `{}`", space.folder())));
-    }
-    Ok(space)
-}
-
-/// Reads a vector manifest and checks it against what the payload says of it.
-pub(super) fn read_toc(folder: &Path, file: &TocFile, generation: u64, dim: usize) -> Result<Toc> {
-    let path = folder.join(&file.name);
-    let bytes = read_small(&path, layout::MAX_TOC_FILE).map_err(io_error("read", &path))?;
-    let damaged = |what: String| Error::Corrupt { path: path.clone(), what };
-    if bytes.len() as u64 != file.bytes || crc32c::crc32c(&bytes) != file.crc32c {
-        return Err(damaged("length or checksum differ from what the commit recorded".to_owned()));
-    }
-    let toc = Toc::decode(&bytes).map_err(|damage| damaged(damage.to_string()))?;
-    if (toc.generation, toc.dim) != (generation, dim) {
-        let what =
-            format!("generation {} and dimension {} where {generation} and {dim} belong", toc.generation, toc.dim);
-        return Err(damaged(what));
-    }
-    Ok(toc)
-}
-
-fn open_segment(folder: &Path, file: &FileEntry, rows: u32, dim: usize) -> Result<Segment> {
-    let path = folder.join(&file.name);
-    let handle = File::open(&path).map_err(io_error("open", &path))?;
-    let bytes = mmap::map(&handle).map_err(io_error("map", &path))?;
-    let damaged = |what: String| Error::Corrupt { path: path.clone(), what };
-    if bytes.len() as u64 != file.bytes {
-        return Err(damaged(format!("{} bytes where the manifest says {}", bytes.len(), file.bytes)));
-    }
-    let segment = Segment::open(bytes).map_err(|damage| damaged(damage.to_string()))?;
-    if (segment.len(), segment.dim()) != (rows as usize, dim) {
-        return Err(damaged(format!("{} rows of {} where {rows} of {dim} belong", segment.len(), segment.dim())));
-    }
-    Ok(segment)
-}
-
-fn open_tombstones(folder: &Path, file: Option<&FileEntry>, rows: u32) -> Result<Tombstones> {
-    let Some(file) = file else { return Ok(Tombstones::default()) };
-    let path = folder.join(&file.name);
-    let bytes = read_small(&path, file.bytes).map_err(io_error("read", &path))?;
-    let damaged = |what: String| Error::Corrupt { path: path.clone(), what };
-    if bytes.len() as u64 != file.bytes || crc32c::crc32c(&bytes) != file.checksum {
-        return Err(damaged("length or checksum differ from what the manifest says".to_owned()));
-    }
-    Tombstones::decode(&bytes, rows as usize).map_err(|damage| damaged(damage.to_string()))
-}
-
-fn io_error(act: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
-    let path = path.to_path_buf();
-    move |source| {
-        if source.kind() == io::ErrorKind::InvalidData {
-            return Error::Corrupt { path, what: source.to_string() };
-        }
-        Error::Io { act, path, source }
-    }
 }
 
 impl Snapshot {
@@ -263,49 +66,6 @@ impl Snapshot {
     /// Named roots: name → absolute path when last ingested.
     pub fn roots(&self) -> &BTreeMap<String, String> {
         &self.0.manifest.roots
-    }
-
-    /// Counts from the index itself, never from a side file. O(sources + segments).
-    pub fn stats(&self) -> Result<Stats> {
-        let Inner { dir, manifest, searcher, toc, vectors, .. } = &*self.0;
-        let mut stats = Stats {
-            sources: manifest.sources,
-            chunks: manifest.chunks,
-            vectors: vectors.len() as u64,
-            by_language: manifest.languages.clone(),
-            segments_text: searcher.segment_readers().len() as u64,
-            ..Stats::default()
-        };
-        guard(dir, || {
-            catalog::each_fact(searcher, &fact_prefix(&["status"]), |status, _| {
-                stats.failed_sources += u64::from(status == "failed");
-            })?;
-            catalog::each_fact(searcher, &fact_prefix(&["type"]), |format, _| {
-                *stats.by_type.entry(format.to_owned()).or_default() += 1;
-            })?;
-            catalog::each_fact(searcher, &fact_prefix(&["collection"]), |name, chunks| {
-                let counts = stats.by_collection.entry(name.to_owned()).or_default();
-                counts.sources += 1;
-                counts.chunks += chunks;
-            })?;
-            for reader in searcher.segment_readers() {
-                stats.dead_rows += u64::from(reader.num_deleted_docs());
-            }
-            for name in &self.0.text_files {
-                let size = std::fs::metadata(layout::text_dir(dir).join(name)).map(|meta| meta.len());
-                stats.text_bytes_on_disk += size.unwrap_or_default();
-            }
-            Ok(())
-        })?;
-        if let Some(toc) = toc {
-            stats.segments_vectors = toc.entries.len() as u64;
-            for entry in &toc.entries {
-                stats.dead_rows += u64::from(entry.rows.saturating_sub(entry.live));
-                let tombstones = entry.tombstones.as_ref().map_or(0, |file| file.bytes);
-                stats.vector_bytes_on_disk += entry.segment.bytes + tombstones;
-            }
-        }
-        Ok(stats)
     }
 
     /// All sources of a collection (all collections: `None`), sorted by collection, then display path.

@@ -17,8 +17,8 @@ use super::{
     fs::read_small,
     layout,
     lexical::{DurableDirectory, schema::column},
-    mmap,
-    snapshot::{self, Snapshot},
+    mmap, open,
+    snapshot::Snapshot,
     vector::FileEntry,
 };
 
@@ -73,7 +73,7 @@ pub(super) fn verify(dir: &Path) -> Result<Verified> {
     }
     // First each file by itself, so that the damaged ones are named even if nothing can be opened.
     check.text_files();
-    match snapshot::open(dir) {
+    match open::open(dir) {
         Ok(snapshot) => {
             check.found.generation = Some(snapshot.generation());
             check.format_file(&snapshot);

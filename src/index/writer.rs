@@ -18,7 +18,7 @@ use super::{
     layout,
     lexical::{DurableDirectory, document, schema::FIELDS},
     lock::Lock,
-    snapshot,
+    open,
 };
 use crate::types::SourceId;
 
@@ -101,7 +101,7 @@ pub(super) fn open(dir: &Path, options: &WriterOptions) -> Result<Writer> {
     let disk = Disk::default();
     let lock = Lock::take(&disk, dir, options.wait, &options.command)?;
     create::open(dir)?;
-    let snapshot = snapshot::open(dir)?;
+    let snapshot = open::open(dir)?;
     let failed = |act, path: &Path| {
         let path = path.to_path_buf();
         move |source| Error::Io { act, path, source }
@@ -218,7 +218,7 @@ impl Writer {
         commit::commit(dir, disk, snapshot, text, batch, roots.as_ref())?;
         // The commit stands. A merge that fails takes nothing from it; whether the writer can go on, the disk knows.
         let _ = guard(dir, || compact::merge_text(text));
-        *snapshot = snapshot::open(dir)?;
+        *snapshot = open::open(dir)?;
         commit::remove_old(dir, disk, snapshot);
         *batch = Batch::default();
         *roots = None;

@@ -320,7 +320,7 @@ fn hostile_queries_end() {
         ": ", "(-", "(+a ", "a^2^", "\"a\"~9 ", "漢", "a_b_", "1.2.", "\u{301}", "<", ">=", "'",
     ];
     for piece in pieces {
-        for tail in ["", "a", ")", "\""] {
+        for tail in ["", "a\""] {
             let text = piece.repeat(8_000 / piece.len()) + tail;
             for syntax in [QuerySyntax::Plain, QuerySyntax::Tantivy] {
                 if let Ok(query) = snapshot.lexical_query(&text, syntax) {
