@@ -10,9 +10,12 @@ use crate::{
     types::{Lines, Pages, Span},
 };
 
-/// Most blocks of a document. What comes after them joins the last one, so a file made of blank lines cannot cost
-/// hundreds of times its size.
-pub const MAX_BLOCKS: usize = 200_000;
+/// Blocks that may be of any size. Those after them are joined until they have [`JOINED_BYTES`], so a file made of blank
+/// lines cannot cost hundreds of times its size.
+pub const MAX_SMALL_BLOCKS: usize = 200_000;
+
+/// Size of joined blocks.
+const JOINED_BYTES: usize = 4 << 10;
 
 /// Blocks over a text that is already there (the decoded source).
 #[derive(Debug, Default)]
@@ -31,10 +34,12 @@ impl Blocks {
     }
 
     pub fn push_block(&mut self, block: Block) {
-        let is_full = self.list.len() >= MAX_BLOCKS;
+        let is_full = self.list.len() >= MAX_SMALL_BLOCKS;
         match self.list.last_mut() {
-            Some(last) if is_full => {
-                last.kind = BlockKind::Paragraph;
+            Some(last) if is_full && last.span.len() < JOINED_BYTES => {
+                if last.kind != block.kind || matches!(last.kind, BlockKind::Table { .. } | BlockKind::Heading(_)) {
+                    last.kind = BlockKind::Paragraph;
+                }
                 last.span.end = block.span.end;
                 last.lines = join(last.lines, block.lines, |a, b| Lines { first: a.first, last: b.last });
                 last.pages = join(last.pages, block.pages, |a, b| Pages { first: a.first, last: b.last });
@@ -195,15 +200,18 @@ mod tests {
     }
 
     #[test]
-    fn too_many_blocks_become_one_long_last_block() {
-        let text = "x ".repeat(MAX_BLOCKS + 10);
+    fn too_many_small_blocks_are_joined() {
+        let count = MAX_SMALL_BLOCKS + 10_000;
+        let text = "x ".repeat(count);
         let mut blocks = Blocks::default();
-        for i in 0..MAX_BLOCKS + 10 {
-            blocks.push(&text, BlockKind::Paragraph, Span::new(2 * i, 2 * i + 2), &[]);
+        for i in 0..count {
+            blocks.push(&text, BlockKind::Record, Span::new(2 * i, 2 * i + 2), &[]);
         }
         let list = blocks.into_list();
-        assert_eq!(list.len(), MAX_BLOCKS);
-        assert_eq!(list[MAX_BLOCKS - 1].span, Span::new(2 * MAX_BLOCKS - 2, text.len() - 1));
+        assert!(list.len() < MAX_SMALL_BLOCKS + 20_000 / JOINED_BYTES + 2, "{}", list.len());
+        let covered: usize = list.iter().map(|block| block.span.len()).sum();
+        assert_eq!(covered, text.len() - list.len());
+        assert_eq!((list[0].span, list[MAX_SMALL_BLOCKS].kind.clone()), (Span::new(0, 1), BlockKind::Record));
     }
 
     #[test]

@@ -62,9 +62,8 @@ fn blocks(text: &str, records: &[Span], separator: u8) -> Vec<Block> {
         group.clear();
     };
     for &record in records.iter().skip(usize::from(has_header)) {
-        if group.is_empty() && blocks.last_end() > 0 {
-            start = record.start;
-        } else if group.is_empty() && !has_header {
+        // The first block begins with the header.
+        if group.is_empty() && (blocks.last_end() > 0 || !has_header) {
             start = record.start;
         }
         group.push(record);

@@ -281,7 +281,12 @@ mod tests {
         let word = |kind: &BlockKind| match kind {
             BlockKind::Heading(level) => format!("h{level}"),
             BlockKind::Table { header, .. } => format!("table:{}", header.len()),
-            other => format!("{other:?}").to_lowercase(),
+            BlockKind::Paragraph
+            | BlockKind::List
+            | BlockKind::Quote
+            | BlockKind::Fence
+            | BlockKind::Code
+            | BlockKind::Record => format!("{kind:?}").to_lowercase(),
         };
         document.blocks.iter().map(|b| (word(&b.kind), b.heading.join(" > "), &document.text[b.span.range()])).collect()
     }

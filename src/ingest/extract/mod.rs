@@ -31,7 +31,7 @@ use super::{
     document::Document,
 };
 use crate::index::Problem;
-pub use encoding::is_wide;
+pub(super) use encoding::is_wide;
 pub use pool::Extractor;
 
 /// How extraction is run.

@@ -18,7 +18,12 @@ fn outline(document: &Document) -> Vec<String> {
     let word = |kind: &BlockKind| match kind {
         BlockKind::Heading(level) => format!("h{level}"),
         BlockKind::Table { .. } => "table".into(),
-        other => format!("{other:?}").to_lowercase(),
+        BlockKind::Paragraph
+        | BlockKind::List
+        | BlockKind::Quote
+        | BlockKind::Fence
+        | BlockKind::Code
+        | BlockKind::Record => format!("{kind:?}").to_lowercase(),
     };
     document
         .blocks

@@ -16,9 +16,11 @@ pub struct Oxide {
 /// Opens a document. A file with an empty user password is read; one that needs a password fails with `encrypted`: the
 /// engine itself would give empty pages.
 pub fn open(bytes: Vec<u8>) -> Result<Oxide, Problem> {
-    let damaged = |error: pdf_oxide::Error| match error {
-        pdf_oxide::Error::EncryptedPdf => encrypted(),
-        other => problem(reason::DAMAGED, format!("cannot be read as a PDF: {}", sentence(&other))),
+    let damaged = |error: pdf_oxide::Error| {
+        if matches!(error, pdf_oxide::Error::EncryptedPdf) {
+            return encrypted();
+        }
+        problem(reason::DAMAGED, format!("cannot be read as a PDF: {}", sentence(&error)))
     };
     let document = PdfDocument::from_bytes(bytes).map_err(damaged)?;
     if document.is_encrypted() && !document.is_authenticated() && document.authenticate(b"").ok() != Some(true) {
@@ -49,9 +51,11 @@ impl Engine for Oxide {
     }
 
     fn info(&self, key: &str) -> Option<String> {
-        let resolve = |object: &Object| match object {
-            Object::Reference(place) => self.document.load_object(*place).ok(),
-            other => Some(other.clone()),
+        let resolve = |object: &Object| {
+            if let Object::Reference(place) = object {
+                return self.document.load_object(*place).ok();
+            }
+            Some(object.clone())
         };
         let info = resolve(self.document.trailer().as_dict()?.get("Info")?)?;
         let value = resolve(info.as_dict()?.get(key)?)?;
