@@ -123,6 +123,15 @@ pub fn duration(text: &str) -> Result<std::time::Duration, String> {
     std::time::Duration::try_from_secs_f64(number * factor).map_err(|_| bad())
 }
 
+/// Reads the name of a collection: something to be seen, on one line, that is no path.
+pub fn collection(text: &str) -> Result<String, String> {
+    match text.trim() {
+        "" => Err("a name is wanted".into()),
+        name if name.contains('/') || name.contains(char::is_control) => Err("a name without `/` is wanted".into()),
+        name => Ok(name.to_string()),
+    }
+}
+
 /// Reads `KEY=VALUE`.
 pub fn key_value(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {

@@ -10,12 +10,12 @@ use rag::{
     index::{self, Index, Settings, Snapshot, WriterOptions},
     model::{
         Chat, Embedder,
-        http::{HttpOptions, Key},
+        http::{HttpOptions, Key, shown},
         openai::{ChatOptions, EmbedOptions, OpenAiChat, OpenAiEmbedder},
         registry, same_space,
     },
     retrieve::Mode,
-    types::{Cancel, EmbeddingSpace},
+    types::{Cancel, EmbeddingSpace, SourcePath},
 };
 
 use super::{
@@ -39,6 +39,8 @@ pub struct Place {
 pub struct Workshop {
     pub index: Index,
     pub embedder: Option<Box<dyn Embedder>>,
+    /// The index was made now.
+    pub is_new: bool,
     /// A dry run on a folder that has no index plans against an empty one, which goes away with this.
     _scratch: Option<tempfile::TempDir>,
 }
@@ -75,6 +77,24 @@ impl Place {
         Places::new(self.home(), snapshot.roots().clone())
     }
 
+    /// A path as the index spells it: given so, or as a path from the current folder.
+    pub fn spelled(&self, what: &str, snapshot: &Snapshot) -> String {
+        let given = what.trim_start_matches("./").trim_end_matches('/').to_string();
+        let Ok(real) = fs::canonicalize(what) else { return given };
+        let below = |root: &Path| real.strip_prefix(root).ok().map(|rest| SourcePath::from_path(rest).to_string());
+        let home = self.home().and_then(|home| below(&home));
+        let named = || {
+            let roots = snapshot.roots().iter();
+            roots.filter_map(|(name, root)| Some((name, below(Path::new(root))?))).next()
+        };
+        match (home, named()) {
+            (Some(path), _) => path,
+            (None, Some((name, path))) if path.is_empty() => name.clone(),
+            (None, Some((name, path))) => format!("{name}/{path}"),
+            (None, None) => given,
+        }
+    }
+
     pub fn open(&self) -> Result<Index, Failure> {
         Ok(Index::open(&self.dir)?)
     }
@@ -82,6 +102,11 @@ impl Place {
     /// `wait`: for another writer to end.
     pub fn writer_options(&self, wait: Duration) -> WriterOptions {
         let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+        // Another process shows it: an address may hold a secret.
+        let words = words.map(|word| match word.split_once("://") {
+            Some(_) => shown(&word),
+            None => word,
+        });
         let command = std::iter::once("rag".to_string()).chain(words).collect::<Vec<_>>().join(" ");
         WriterOptions { wait, command: command.chars().take(200).collect() }
     }
@@ -101,7 +126,8 @@ impl Place {
             let settings = Settings { space: embedder.as_ref().map(|embedder| embedder.space().clone()) };
             let scratch = if dry_run { Some(scratch()?) } else { None };
             let dir = scratch.as_ref().map_or(self.dir.clone(), |scratch| scratch.path().join(FOLDER));
-            return Ok(Workshop { index: Index::create(&dir, &settings)?, embedder, _scratch: scratch });
+            let is_new = scratch.is_none();
+            return Ok(Workshop { index: Index::create(&dir, &settings)?, embedder, is_new, _scratch: scratch });
         }
         let index = self.open()?;
         let snapshot = index.snapshot()?;
@@ -112,13 +138,13 @@ impl Place {
             if !flags.no_embed {
                 screen.note("this index was made without vectors (--no-embed) and stays so");
             }
-            return Ok(Workshop { index, embedder: None, _scratch: None });
+            return Ok(Workshop { index, embedder: None, is_new: false, _scratch: None });
         };
         if flags.no_embed {
             return Err(self.other_space(&space.model, "--no-embed"));
         }
         let embedder = self.embedder_for(space, &wanted, cancel, true)?;
-        Ok(Workshop { index, embedder: Some(embedder), _scratch: None })
+        Ok(Workshop { index, embedder: Some(embedder), is_new: false, _scratch: None })
     }
 
     /// The embedder that a query needs: none for words alone or for an index without vectors.
@@ -144,7 +170,7 @@ impl Place {
         match (is_built_in(space), config.text("embed.url"), config.text("embed.onnxruntime")) {
             (true, _, Some(library)) => Some(format!("ONNX Runtime ({library})")),
             (true, _, None) => registry::built_in().ok().map(|_| "rten (built in)".to_string()),
-            (false, Some(url), _) => Some(url.to_string()),
+            (false, Some(url), _) => Some(shown(url)),
             (false, None, _) => None,
         }
     }
@@ -309,7 +335,8 @@ fn onnxruntime_options(library: &str) -> rag::model::onnx::ort::Options {
 
 /// A key from its own variable, its file, the common variable, or, for OpenAI alone, `OPENAI_API_KEY`.
 fn key(own: &'static str, file: Option<&str>, url: &str) -> Result<Option<Key>, Failure> {
-    if let Some(text) = env::text(own) {
+    if let Some(value) = env::os(own) {
+        let text = value.into_string().map_err(|_| Failure::usage(format!("{own} is not UTF-8")))?;
         return Ok(Some(Key::new(text)));
     }
     if let Some(path) = file {

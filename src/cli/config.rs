@@ -137,6 +137,9 @@ impl Config {
             }
         }
         if let Some(path) = user_file() {
+            if env::path(env::CONFIG).is_some() && !path.exists() {
+                return Err(Failure::usage(format!("no file `{}`", path.display())).hint("RAG_CONFIG names it"));
+            }
             config.layer(&path, false)?;
         }
         if let Some(dir) = index_dir {
@@ -144,7 +147,8 @@ impl Config {
         }
         for setting in SETTINGS {
             let name = variable(setting.key);
-            if let Some(text) = env::text(&name) {
+            if let Some(value) = env::os(&name) {
+                let text = value.into_string().map_err(|_| Failure::usage(format!("{name} is not UTF-8")))?;
                 let value = if setting.shape == Shape::List {
                     Value::Many(text.split(',').map(|part| part.trim().to_string()).collect())
                 } else {

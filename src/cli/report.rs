@@ -110,6 +110,9 @@ impl From<retrieve::Error> for Failure {
 }
 
 fn index_hint(error: &index::Error) -> Option<String> {
+    if let index::Error::NotAnIndex { .. } = error {
+        return Some("name an empty or a new folder with `--index DIR` or RAG_INDEX".into());
+    }
     let hint = match error.kind() {
         Kind::NotFound => "run `rag ingest PATH` first, or name the index with `--index DIR`",
         Kind::Locked => {
@@ -133,14 +136,17 @@ fn index_hint(error: &index::Error) -> Option<String> {
 fn model_hint(error: &model::Error) -> Option<String> {
     let hint = match error {
         model::Error::Unreachable { .. } => {
-            "is the server running, and the URL right? `rag ask --extractive` answers without a model"
+            "is the server running, and the URL right? without it: `rag query --mode lexical`, `rag ask --extractive`"
         }
         model::Error::Unauthorized { .. } => {
             "set the key in RAG_LLM_API_KEY (or RAG_EMBED_API_KEY), or name a file with `llm.key_file` in your config"
         }
         model::Error::BadAnswer { .. } => "is this the URL of an OpenAI-style API? it usually ends in /v1",
-        model::Error::TimedOut { .. } => "raise `llm.first_token_timeout` or `llm.idle_timeout` in your config",
+        model::Error::TimedOut { .. } => {
+            "`rag config` lists the timeouts: raise `llm.first_token_timeout` or `llm.idle_timeout`"
+        }
         model::Error::TooLong { .. } => "lower `--context-tokens`, or start the server with a larger context",
+        model::Error::Options { .. } => "`rag config` lists the settings of endpoints (`llm.allow_plaintext` is one)",
         model::Error::NoRuntime { .. } => "leave `--onnxruntime` away to use the built-in runtime",
         _ => return None,
     };
@@ -205,10 +211,14 @@ pub fn usage(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
             Err(error) => failure(&Failure::from(error), false),
         };
     }
-    let json = arguments.iter().any(|argument| argument == "--json" || argument == "--format=json");
+    let pair = |two: &[OsString]| two[0] == "--format" && two[1] == "json";
+    let json = arguments.iter().any(|argument| argument == "--json" || argument == "--format=json")
+        || arguments.windows(2).any(pair);
     if json {
         let text = error.render().to_string();
-        let message = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_string();
+        let said = text.lines().take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more"));
+        let message = said.map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ");
+        let message = message.trim_start_matches("error: ").to_string();
         say(Kind::Usage, &message, Some("run `rag --help`"), exit::USAGE, true);
     } else {
         let _ = error.print();

@@ -349,11 +349,14 @@ impl Writer {
     }
 
     fn check_poison(&self) -> Result<()> {
-        if self.poisoned || self.disk.has_failed() {
-            let generation = self.snapshot.generation();
-            return Err(Error::Poisoned { path: self.dir.clone(), generation });
+        if !self.poisoned && !self.disk.has_failed() {
+            return Ok(());
         }
-        Ok(())
+        Err(match self.disk.failure() {
+            // Met in a thread of the text engine, which tells nobody: here is where it is said.
+            Some(source) if !self.poisoned => Error::Io { act: "write to", path: self.dir.clone(), source },
+            Some(_) | None => Error::Poisoned { path: self.dir.clone(), generation: self.snapshot.generation() },
+        })
     }
 
     /// After an error of the disk or of tantivy nothing is tried again. The disk's own words are the better ones: tantivy

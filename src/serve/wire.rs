@@ -735,7 +735,7 @@ pub struct VerifyResult {
     pub generation: Option<u64>,
     pub sound: bool,
     pub faults: Vec<String>,
-    /// Files that no generation names; the next writer removes them.
+    /// Files that no generation names: of a run that goes on now, or of one that was cut off; the next writer removes them.
     pub orphans: Vec<String>,
 }
 
@@ -750,8 +750,9 @@ pub struct ConfigResult {
 pub struct Setting {
     pub key: String,
     pub value: Option<serde_json::Value>,
-    /// `default`, `environment RAG_…`, or a file's path.
+    /// `default`, `environment RAG_…`, a file's path, or `unset`.
     pub origin: String,
+    pub help: String,
 }
 
 /// What stands on stderr when a command with `--json` fails.

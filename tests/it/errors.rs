@@ -30,6 +30,44 @@ fn a_missing_path_leaves_nothing_behind() {
 }
 
 #[test]
+fn a_pattern_with_a_typo_leaves_nothing_behind() {
+    let house = House::with_samples();
+    for pattern in ["[a", "*.zzz"] {
+        house.rag(["ingest", "sample-docs", "--include", pattern]).exits(2);
+        assert!(!house.path(".rag").exists(), "{pattern}");
+    }
+    for what in ["-", "https://example.com/"] {
+        let ran = house.rag(["ingest", what]).exits(2);
+        assert!(ran.stderr.contains("cannot be ingested yet"), "{}", ran.stderr);
+    }
+    house.rag(["ingest", "sample-docs", "--collection", ""]).exits(2);
+}
+
+#[test]
+fn usage_errors_are_json_where_json_is_asked_for() {
+    let house = House::new();
+    for arguments in [["query", "--json", "--quiet"], ["query", "--format", "json"]] {
+        let error = house.rag(arguments).exits(2).json_error();
+        assert!(error["message"].as_str().unwrap().contains("TEXT"), "{error}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_ends_a_writer_that_waits() {
+    let house = House::with_index();
+    let lock = fs::File::options().write(true).open(house.path(".rag/lock")).unwrap();
+    lock.lock().unwrap();
+    let mut waiting = house.command().args(["ingest", "sample-docs", "--wait", "60s"]).spawn().unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    assert!(waiting.try_wait().unwrap().is_none());
+    assert!(std::process::Command::new("kill").args(["-INT", &waiting.id().to_string()]).status().unwrap().success());
+    let asked = std::time::Instant::now();
+    waiting.wait().unwrap();
+    assert!(asked.elapsed() < std::time::Duration::from_secs(5));
+}
+
+#[test]
 fn typos_in_flags_are_errors() {
     let house = House::with_index();
     let ran = house.rag(["query", "x", "--colection", "y"]).exits(2);

@@ -91,6 +91,37 @@ fn lines_point_at_the_source() {
 }
 
 #[test]
+fn every_byte_range_cuts_its_text_out_of_what_show_prints() {
+    let house = House::with_index();
+    let listed = house.rag(["list", "--json"]).ok().json("rag.list/1");
+    for document in listed["documents"].as_array().unwrap() {
+        let path = document["path"].as_str().unwrap();
+        let raw = house.rag(["show", path, "--raw"]).ok().stdout;
+        let shown = house.rag(["show", path, "--json"]).ok().json("rag.show/1");
+        for chunk in shown["chunks"].as_array().unwrap() {
+            let (start, end) = (chunk["byte_range"][0].as_u64().unwrap(), chunk["byte_range"][1].as_u64().unwrap());
+            if shown["chunks"].as_array().unwrap().len() > 1 {
+                assert_eq!(&raw[start as usize..end as usize], chunk["text"].as_str().unwrap(), "{path}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_path_may_be_given_as_the_shell_completes_it() {
+    let house = House::with_index();
+    for (folder, path) in [("sample-docs", "faq.html"), (".", "./sample-docs/faq.html")] {
+        let mut command = house.command();
+        let output = command.current_dir(house.path(folder)).args(["show", path, "--json"]).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{path} from {folder}");
+    }
+    let absolute = house.path("sample-docs/faq.html");
+    house.rag(["show", absolute.to_str().unwrap()]).ok();
+    house.rag(["rm", absolute.to_str().unwrap()]).ok();
+    house.rag(["show", "sample-docs/faq.html"]).exits(1);
+}
+
+#[test]
 fn rm_takes_exact_names_folders_and_globs() {
     let house = House::new();
     for name in ["a.md", "a*.md", "ab.md", "sub/c.md", "sub/d.txt"] {

@@ -10,7 +10,7 @@ use rag::{
 
 use super::Context;
 use crate::cli::{
-    args::{duration, key_value, size},
+    args::{collection, duration, key_value, size},
     commands::extract,
     exit,
     output::{progress::Progress, summary},
@@ -24,7 +24,7 @@ pub struct Args {
     #[arg(value_name = "PATH", required = true)]
     paths: Vec<PathBuf>,
     /// Put the documents into this collection
-    #[arg(long, value_name = "NAME", default_value = "default")]
+    #[arg(long, value_name = "NAME", default_value = "default", value_parser = collection)]
     collection: String,
     /// Take only files that match (can be repeated)
     #[arg(long, value_name = "GLOB")]
@@ -119,6 +119,11 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
     };
     // Before an index is made: a typo must leave nothing behind.
     for path in &options.paths {
+        let text = path.to_string_lossy();
+        if text == "-" || text.starts_with("http://") || text.starts_with("https://") {
+            return Err(Failure::usage(format!("`{text}`: standard input and addresses cannot be ingested yet"))
+                .hint("save it as a file and ingest that"));
+        }
         if let Err(source) = path.symlink_metadata() {
             let path = path.clone();
             return Err(if source.kind() == std::io::ErrorKind::NotFound {
@@ -129,15 +134,31 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
         }
     }
     let cancel = Cancel::default();
-    signals::watch(&cancel)
-        .map_err(|error| Failure::new(rag::types::Kind::Io, format!("cannot watch signals: {error}")))?;
     let workshop = place.workshop(config, &args.embed, args.dry_run, screen, &cancel)?;
     let embedder = workshop.embedder.as_deref();
     let mut writer = workshop.index.writer(&place.writer_options(args.wait))?;
+    // Until here a signal simply ends the process: nothing was begun.
+    signals::watch(&cancel)
+        .map_err(|error| Failure::new(rag::types::Kind::Io, format!("cannot watch signals: {error}")))?;
     let progress = Progress::new(screen);
     let result = ingest::ingest(&mut writer, embedder, &options, &progress, &cancel);
     progress.finish();
+    let began = writer.snapshot().generation() > 0;
+    drop(writer);
+    if result.is_err() && workshop.is_new && !began {
+        // A pattern with a typo leaves nothing behind. Should it not go away, it is an empty index.
+        let _ = std::fs::remove_dir_all(&place.dir);
+    }
     let report = result?;
+    let nothing = [&report.added, &report.updated, &report.unchanged, &report.moved, &report.skipped, &report.failed];
+    if nothing.iter().all(|list| list.is_empty()) {
+        let hidden = match report.ignored {
+            0 => String::new(),
+            n => format!(" ({n} hidden or ignored: `--hidden`, `--no-ignore`)"),
+        };
+        let paths: Vec<String> = options.paths.iter().map(|path| format!("`{}`", path.display())).collect();
+        screen.note(&format!("no file to ingest under {}{hidden}", paths.join(", ")));
+    }
     let name = embedder.map(|embedder| format!("{}, {}", embedder.space().model, embedder.backend()));
     if screen.json {
         screen.print_json(&wire::IngestReport::new(&report, name))?;

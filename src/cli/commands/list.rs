@@ -24,7 +24,7 @@ pub struct Args {
 
 pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
     let snapshot = context.place.open()?.snapshot()?;
-    let mut found: Vec<SourceRecord> = match &args.filter {
+    let mut found: Vec<SourceRecord> = match args.filter.as_ref().filter(|filter| !filter.trim().is_empty()) {
         Some(filter) => snapshot.sources_where(&retrieve::filter::parse(filter)?, args.collection.as_deref())?,
         None => snapshot.sources(args.collection.as_deref())?,
     };
@@ -36,6 +36,9 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
     } else {
         let places = context.place.places(&snapshot);
         context.screen.print(&sources::list(&context.screen, &places, &found))?;
+        if found.is_empty() {
+            context.screen.note("no document matches");
+        }
     }
     Ok(if found.is_empty() { exit::NO } else { exit::OK })
 }

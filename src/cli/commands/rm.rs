@@ -11,6 +11,7 @@ use rag::{
 use super::Context;
 use crate::cli::{
     args::{duration, key_value},
+    backend::Place,
     exit,
     output::{count, sanitize},
     report::Failure,
@@ -19,7 +20,7 @@ use crate::cli::{
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("which").required(true).multiple(true).args(["what", "tag"]))]
 pub struct Args {
-    /// Remove these documents: an id, a path, a folder, or a glob such as `drafts/**`
+    /// Remove these documents: an id (of a document or of one of its chunks), a path, a folder, or a glob such as `drafts/**`
     #[arg(value_name = "ID|PATH|GLOB")]
     what: Vec<String>,
     /// Remove documents with this tag; with a path: only those (can be repeated)
@@ -40,11 +41,11 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
     let index = context.place.open()?;
     if args.dry_run {
         let snapshot = index.snapshot()?;
-        let (found, missing) = find(&snapshot, &args)?;
+        let (found, missing) = find(&context.place, &snapshot, &args)?;
         return report(context, &found, missing, true, snapshot.generation());
     }
     let mut writer = index.writer(&context.place.writer_options(args.wait))?;
-    let (found, missing) = find(writer.snapshot(), &args)?;
+    let (found, missing) = find(&context.place, writer.snapshot(), &args)?;
     for id in found.keys() {
         writer.remove(*id)?;
     }
@@ -56,7 +57,7 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
 type Found = BTreeMap<SourceId, String>;
 
 /// The documents that the arguments name, and the arguments that name none.
-fn find(snapshot: &Snapshot, args: &Args) -> Result<(Found, Vec<String>), Failure> {
+fn find(place: &Place, snapshot: &Snapshot, args: &Args) -> Result<(Found, Vec<String>), Failure> {
     let tags = args.tag.iter().map(|(key, value)| Filter::Is {
         fact: Fact::Tag(key.clone()),
         compare: Compare::Equal,
@@ -75,7 +76,7 @@ fn find(snapshot: &Snapshot, args: &Args) -> Result<(Found, Vec<String>), Failur
         take(tagged.iter().collect());
     }
     for what in &args.what {
-        let named = what.trim_start_matches("./").trim_end_matches('/');
+        let named = place.spelled(what, snapshot);
         let id = match named.parse::<ChunkId>() {
             Ok(id) => snapshot.chunk(id)?.map(|chunk| chunk.source).or(Some(SourceId(id.0))),
             Err(_) => None,
@@ -91,7 +92,7 @@ fn find(snapshot: &Snapshot, args: &Args) -> Result<(Found, Vec<String>), Failur
         }
         let glob = Filter::And(vec![
             tags.clone(),
-            Filter::Is { fact: Fact::Path, compare: Compare::Matches, value: named.to_string() },
+            Filter::Is { fact: Fact::Path, compare: Compare::Matches, value: named.clone() },
         ]);
         let globbed = snapshot.sources_where(&glob, args.collection.as_deref())?;
         if !take(globbed.iter().collect()) {
@@ -111,10 +112,10 @@ fn report(context: &Context, found: &Found, missing: Vec<String>, dry: bool, gen
         return Ok(code);
     }
     let mut out = String::new();
+    let (verb, word) = if dry { ("would remove", "would be removed") } else { ("removed", "removed") };
     for path in &removed {
-        out.push_str(&format!("removed  {}\n", sanitize::line(path)));
+        out.push_str(&format!("{verb}  {}\n", sanitize::line(path)));
     }
-    let word = if dry { "would be removed" } else { "removed" };
     out.push_str(&format!("{} {word}; generation {generation}\n", count(removed.len() as u64, "document")));
     context.screen.print(&out)?;
     for what in &missing {

@@ -7,14 +7,14 @@ use rag::{
 };
 
 use super::Context;
-use crate::cli::{exit, output::sources, report::Failure};
+use crate::cli::{backend::Place, exit, output::sources, report::Failure};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Show this chunk (its id), or this document (its id or path)
     #[arg(value_name = "ID|PATH")]
     what: String,
-    /// Print the stored text alone, byte for byte
+    /// Print the stored text alone, every byte at its place
     #[arg(long, conflicts_with = "json")]
     raw: bool,
     /// Look in this collection only
@@ -24,7 +24,7 @@ pub struct Args {
 
 pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
     let snapshot = context.place.open()?.snapshot()?;
-    let Some((source, chunks, one)) = find(&snapshot, &args)? else {
+    let Some((source, chunks, one)) = find(&context.place, &snapshot, &args)? else {
         let message = format!("no chunk and no document `{}` in the index", args.what);
         return if context.screen.json {
             context.screen.print_json(&wire::ShowResult::new(snapshot.generation(), None, &[]))?;
@@ -35,8 +35,7 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
         };
     };
     if args.raw {
-        let text: Vec<&str> = chunks.iter().map(|chunk| chunk.text.as_str()).collect();
-        context.screen.print(&text.join("\n"))?;
+        context.screen.print(&stored(&chunks))?;
     } else if context.screen.json {
         context.screen.print_json(&wire::ShowResult::new(snapshot.generation(), source.as_ref(), &chunks))?;
     } else {
@@ -52,10 +51,24 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
     Ok(exit::OK)
 }
 
+/// The text as it is stored. Of a document each chunk stands at its own offset, so that `byte_range` and quotes of every
+/// answer can be cut out of what is printed; what no chunk holds (white space, front matter) is line feeds.
+fn stored(chunks: &[ChunkRecord]) -> String {
+    if let [chunk] = chunks {
+        return chunk.text.clone();
+    }
+    let mut out = String::new();
+    for chunk in chunks {
+        out.extend(std::iter::repeat_n('\n', chunk.span.start.saturating_sub(out.len())));
+        out.push_str(chunk.text.get(out.len() - chunk.span.start..).unwrap_or_default());
+    }
+    out
+}
+
 type Found = (Option<SourceRecord>, Vec<ChunkRecord>, bool);
 
 /// A chunk id, a document id, or a display path; several collections may hold the same path: the first is shown.
-fn find(snapshot: &Snapshot, args: &Args) -> Result<Option<Found>, Failure> {
+fn find(place: &Place, snapshot: &Snapshot, args: &Args) -> Result<Option<Found>, Failure> {
     if let Ok(id) = args.what.parse::<ChunkId>()
         && let Some(chunk) = snapshot.chunk(id)?
     {
@@ -69,7 +82,7 @@ fn find(snapshot: &Snapshot, args: &Args) -> Result<Option<Found>, Failure> {
     let source = match by_id {
         Some(source) => Some(source),
         None => {
-            let wanted = args.what.trim_start_matches("./");
+            let wanted = place.spelled(&args.what, snapshot);
             let mut all = snapshot.sources(args.collection.as_deref())?.into_iter();
             all.find(|source| source.display_path() == wanted || source.path.as_str() == wanted)
         }

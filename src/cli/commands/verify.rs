@@ -35,7 +35,7 @@ pub fn run(context: &Context, _args: Args) -> Result<u8, Failure> {
     }
     if !result.orphans.is_empty() {
         let files = count(result.orphans.len() as u64, "file");
-        context.screen.note(&format!("{files} of an interrupted run; the next `rag ingest` removes them"));
+        context.screen.note(&format!("{files} of no generation: of a run that goes on, or of one that was cut off; then the next `rag ingest` removes them"));
     }
     if result.sound {
         let generation = generation.map_or(String::new(), |generation| format!(", generation {generation}"));
@@ -43,9 +43,7 @@ pub fn run(context: &Context, _args: Args) -> Result<u8, Failure> {
     }
     context.screen.print(&out)?;
     if !result.sound {
-        context.screen.note(
-            "move the index folder away and run `rag ingest` again; the sources are not touched, and text of sources that are gone can still be read with `rag show`",
-        );
+        context.screen.note("move the index folder away and run `rag ingest` again; the sources are not touched");
     }
     Ok(code)
 }

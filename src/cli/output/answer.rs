@@ -1,17 +1,14 @@
 //! An answer for people: the text, then what could not be verified, then the sources it cites.
 
-use rag::retrieve::{Answer, AnswerStatus, Source, Support};
+use rag::retrieve::{Answer, AnswerStatus, Sentence, Source, Support};
 
 use super::{Screen, Style, places::Places, places::location, sanitize};
 
 /// Everything but the streamed text; with the text if it was not streamed.
 pub fn text(screen: &Screen, places: &Places, answer: &Answer, streamed: bool) -> String {
     let mut out = String::new();
-    if answer.status == AnswerStatus::NoAnswer {
-        return "The documents do not answer this.\n".into();
-    }
-    if answer.status == AnswerStatus::Refused {
-        return "The model refused to answer.\n".into();
+    if let Some(no) = no_answer(answer) {
+        return format!("{no}\n");
     }
     if answer.status == AnswerStatus::Extractive {
         out.push_str(&screen.paint(Style::Dim, "Extracted passages (no LLM configured)"));
@@ -69,7 +66,18 @@ fn unwrapped(text: &str) -> String {
 
 /// As Markdown: the answer and a list of sources.
 pub fn markdown(answer: &Answer) -> String {
+    if let Some(no) = no_answer(answer) {
+        return format!("{no}\n");
+    }
     let mut out = format!("{}\n", sanitize::text(answer.text.trim()));
+    let unsupported = not_verified(answer);
+    if !unsupported.is_empty() {
+        out.push_str("\nNot verified:\n");
+        for line in unsupported {
+            out.push_str(&format!("\n- {line}"));
+        }
+        out.push('\n');
+    }
     for source in answer.sources.iter().filter(|source| source.cited) {
         let place = location(&source.path, source.lines, source.pages);
         let quote = quote(answer, source.n).map(|quote| format!(" — “{quote}”")).unwrap_or_default();
@@ -79,12 +87,32 @@ pub fn markdown(answer: &Answer) -> String {
     out
 }
 
+fn no_answer(answer: &Answer) -> Option<&'static str> {
+    match answer.status {
+        AnswerStatus::NoAnswer => Some("The documents do not answer this."),
+        AnswerStatus::Refused => Some("The model refused to answer."),
+        AnswerStatus::Answered | AnswerStatus::Unsupported | AnswerStatus::Extractive => None,
+    }
+}
+
+/// Each sentence that no source supports, and why.
+fn not_verified(answer: &Answer) -> Vec<String> {
+    let unsupported = answer.sentences.iter().filter(|sentence| sentence.state == Support::Unsupported);
+    let line = |sentence: &Sentence| {
+        let reason = sentence.reason.as_deref().unwrap_or("no passage supports it");
+        format!("“{}” — {}", sanitize::line(sentence.text.trim()), sanitize::line(reason))
+    };
+    unsupported.map(line).collect()
+}
+
 /// The best-supported quote that the answer takes from a source, on one line.
 fn quote(answer: &Answer, n: u32) -> Option<String> {
     let citations = answer.sentences.iter().flat_map(|sentence| &sentence.citations);
     // The first of equals: the answer begins with what matters most.
     let best = citations
-        .filter(|citation| citation.n == n && !citation.quote.trim().is_empty())
+        .filter(|citation| {
+            citation.n == n && citation.support > Support::Unsupported && !citation.quote.trim().is_empty()
+        })
         .reduce(|best, next| if (next.support, next.score) > (best.support, best.score) { next } else { best })?;
     Some(sanitize::line(&best.quote.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned())
 }

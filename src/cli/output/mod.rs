@@ -91,9 +91,9 @@ impl Screen {
         out.flush()
     }
 
-    /// Tells something on stderr, unless asked to be quiet.
+    /// Tells something on stderr, unless asked to be quiet or to be read by a program.
     pub fn note(&self, text: &str) {
-        if !self.quiet {
+        if !self.quiet && !self.json {
             // Nobody is left to hear that stderr is closed.
             let _ = writeln!(io::stderr().lock(), "note: {}", sanitize::line(text));
         }

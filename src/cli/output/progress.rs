@@ -38,9 +38,12 @@ impl Progress {
             bar.enable_steady_tick(Duration::from_millis(120));
             bar
         });
+        // A terminal that cannot move its cursor gets lines.
+        let bar = bar.filter(|bar| !bar.is_hidden());
         let now = Instant::now();
         let state = State { started: now, last_line: now, planned: 0, done: 0, chunks: 0, embedded: 0 };
-        Self { plain: !screen.quiet && !screen.stderr_is_terminal, bar, state: Mutex::new(state) }
+        let plain = !screen.quiet && !screen.json && bar.is_none();
+        Self { plain, bar, state: Mutex::new(state) }
     }
 
     /// Takes the bar off the screen.

@@ -4,6 +4,9 @@ use rag::ingest::{Outcome, Report};
 
 use super::{Screen, Style, bytes, count, sanitize, sources::problem_line};
 
+/// Names of one list that are printed; problems are all named.
+const MAX_NAMES: usize = 40;
+
 /// Counts first, then each source that failed, was skipped or is doubtful, with the reason.
 pub fn text(screen: &Screen, report: &Report, embedder: Option<&str>) -> String {
     let mut out = String::new();
@@ -23,6 +26,7 @@ pub fn text(screen: &Screen, report: &Report, embedder: Option<&str>) -> String 
     out.push_str(&counts.join(", "));
     out.push('\n');
     let vectors = match embedder {
+        Some(_) if report.dry_run => "as estimated from sizes".into(),
         Some(_) => {
             let reused =
                 if report.chunks_reused > 0 { format!(", {} reused", report.chunks_reused) } else { String::new() };
@@ -38,8 +42,31 @@ pub fn text(screen: &Screen, report: &Report, embedder: Option<&str>) -> String 
         report.seconds
     ));
     if report.interrupted {
-        out.push_str(&screen.paint(Style::Warn, "interrupted: what was whole is committed; run it again to go on"));
+        let said = if report.bytes_written > 0 {
+            "interrupted: what was whole is committed; run it again to go on"
+        } else {
+            "interrupted: nothing new was committed"
+        };
+        out.push_str(&screen.paint(Style::Warn, said));
         out.push('\n');
+    }
+    // What comes is asked for; what goes or changes its name may surprise, and a dry run is read for its names.
+    for (word, list, always) in [
+        ("added  ", &report.added, false),
+        ("updated", &report.updated, false),
+        ("moved  ", &report.moved, true),
+        ("removed", &report.removed, true),
+    ] {
+        if !always && !report.dry_run {
+            continue;
+        }
+        for outcome in list.iter().take(MAX_NAMES) {
+            let from = outcome.from.as_ref().map(|from| format!("  from {}", sanitize::line(from))).unwrap_or_default();
+            out.push_str(&format!("{word}  {}{from}\n", sanitize::line(&outcome.path)));
+        }
+        if let Some(more) = list.len().checked_sub(MAX_NAMES).filter(|more| *more > 0) {
+            out.push_str(&format!("{word}  … and {more} more; `--json` names all\n"));
+        }
     }
     for (word, style, list) in [
         ("failed ", Style::Bad, &report.failed),
