@@ -183,8 +183,8 @@ fn poison(dir: &Path) {
     put(&mut writer, "a", &["two", "seven"]);
     inject(Fault::Fail, 5);
     let error = writer.commit().unwrap_err();
-    let Error::Io { source, .. } = &error else { panic!("{error}") };
-    assert_eq!(source.kind(), std::io::ErrorKind::StorageFull);
+    let Error::Io { source: cause, .. } = &error else { panic!("{error}") };
+    assert_eq!(cause.kind(), std::io::ErrorKind::StorageFull);
     for _ in 0..2 {
         let Err(Error::Poisoned { generation: 2, .. }) = writer.commit() else { panic!("not poisoned") };
         let Err(Error::Poisoned { .. }) = writer.remove(source("b").id) else { panic!("not poisoned") };
