@@ -179,7 +179,14 @@ fn fitting(hits: &Hits, ask: &Ask, context_tokens: usize, most_tokens: usize) ->
 }
 
 /// Fewer passages, for a model that found `found` tokens in a prompt where it reads `limit`, the answer among them.
-fn fewer(hits: &Hits, ask: &Ask, context: usize, passages: &[Passage], found: u64, limit: Option<u64>) -> Result<Vec<Passage>> {
+fn fewer(
+    hits: &Hits,
+    ask: &Ask,
+    context: usize,
+    passages: &[Passage],
+    found: u64,
+    limit: Option<u64>,
+) -> Result<Vec<Passage>> {
     let question = ask.query.text.as_str();
     let before = passages.len();
     // What we thought the prompt costs stands for what the model found in it.

@@ -248,7 +248,12 @@ fn collect(chunk: usize, passage: &Passage, question: &str, idf: &Idf, candidate
 
 /// Whether a line is the title or a heading of its own chunk: formats without marks for headings leave it bare.
 fn names_section(line: &str, record: &ChunkRecord) -> bool {
-    record.heading.iter().map(String::as_str).chain(record.title.as_deref()).any(|heading| heading.trim() == line.trim())
+    record
+        .heading
+        .iter()
+        .map(String::as_str)
+        .chain(record.title.as_deref())
+        .any(|heading| heading.trim() == line.trim())
 }
 
 fn is_the_question(quote: &str, question: &str) -> bool {

@@ -326,6 +326,179 @@ fn headings_titles_and_headers_count() {
     assert_eq!(state("The Basic plan has a price of $20."), Support::Unsupported);
 }
 
+/// A passage joined of the sections of a page, its headings bare lines as extraction leaves them: for each section the
+/// heading path and the text.
+fn page(title: &str, sections: &[(&[&str], &str)]) -> Passage {
+    let texts: Vec<&str> = sections.iter().map(|(_, text)| *text).collect();
+    let document = texts.join("\n\n");
+    let mut hits: Vec<_> = (0..).zip(&texts).map(|(at, text)| hit(1, "page.html", &document, text, at)).collect();
+    for (hit, (heading, _)) in hits.iter_mut().zip(sections) {
+        hit.chunk.title = Some(title.into());
+        hit.chunk.heading = heading.iter().map(|heading| (*heading).to_owned()).collect();
+    }
+    let mut whole = Passage::of_hit(1, &hits[0]);
+    for pair in hits.windows(2) {
+        let mut from = pair[0].clone();
+        from.after = vec![pair[1].chunk.clone()];
+        whole = whole.continued(&from);
+    }
+    assert_eq!(whole.text, document);
+    whole
+}
+
+fn faq() -> Passage {
+    const TOP: &str = "Questions and answers";
+    page(
+        "Brightwater Pumps: questions and answers",
+        &[
+            (&[TOP], "Questions and answers\n\nIf your question is not here, write to help@brightwater.example."),
+            (
+                &[TOP, "Orders and delivery", "How long does delivery take?"],
+                "Orders and delivery\n\nHow long does delivery take?\n\nOrders placed before noon leave our warehouse the \
+                 same day. Delivery takes two to three working days within the United Kingdom and five to seven working \
+                 days to the rest of Europe.",
+            ),
+            (
+                &[TOP, "Orders and delivery", "What does delivery cost?"],
+                "What does delivery cost?\n\nDelivery is free from £80. Below that it costs £4.90 in the United Kingdom \
+                 and £11.50 elsewhere in Europe.",
+            ),
+            (
+                &[TOP, "Returns and refunds", "How are refunds handled?"],
+                "Returns and refunds\n\nHow are refunds handled?\n\nYou may send back any pump within 30 days, used or \
+                 not. Refunds are paid to the card you ordered with within five working days of the parcel's arrival. \
+                 Return postage is ours if the pump is faulty, and yours otherwise.",
+            ),
+            (
+                &[TOP, "Returns and refunds", "Can I return a spare part?"],
+                "Can I return a spare part?\n\nSpare parts can be returned within 14 days if their bag is unopened.",
+            ),
+            (
+                &[TOP, "Repairs", "Where can I have my pump repaired?"],
+                "Repairs\n\nWhere can I have my pump repaired?\n\nService partners are in Falmouth, Leeds, Ghent and \
+                 Rostock. A repair takes eight working days on average.\n\n| Repair | Price | Days |\n| --- | --- | --- \
+                 |\n| New shaft seal | £29 | 4 |\n| New cable | £34 | 5 |\n| New motor | £118 | 10 |",
+            ),
+        ],
+    )
+}
+
+/// A handbook with `#` headings in one chunk.
+const HANDBOOK: &str = "# Handbook\n\n## Annual leave\n\nFull-time staff get 28 days of leave. Requests go to the line \
+    manager. Ten days can be carried over to the next year.\n\n## Sick leave\n\nSick pay lasts for six weeks. After \
+    that a doctor in Leeds decides. A certificate is due on the third day.\n\n## Travel\n\nHotels may cost up to £120 a \
+    night. Trains are booked by Harrow Travel. Receipts are due by 15 March 2025.";
+
+#[test]
+fn facts_of_another_section() {
+    let pages = [faq(), passage(HANDBOOK, "en")];
+    let checker = Checker::new(&pages, "");
+    let mut wrong = Vec::new();
+    for (at, claim, supported) in [
+        (0, "Refunds take two to three working days.", false),
+        (0, "Refunds are paid within five to seven working days.", false),
+        (0, "Refunds cost £11.50.", false),
+        (0, "Refunds are free from £80.", false),
+        (0, "A refund is paid in Falmouth.", false),
+        // Facts of two sections swapped.
+        (0, "Refunds usually take two to three working days within the United Kingdom.", false),
+        (0, "Within the United Kingdom, refunds take two to three working days.", false),
+        (0, "Falmouth pays refunds.", false),
+        (0, "Spare parts can be returned within 30 days.", false),
+        (0, "You may send back any pump within 14 days.", false),
+        (0, "Delivery takes eight working days on average.", false),
+        (0, "A repair takes two to three working days.", false),
+        (0, "Repairs are free from £80.", false),
+        (0, "Return postage costs £4.90 in the United Kingdom.", false),
+        (1, "Sick pay lasts for 28 days.", false),
+        (1, "Annual leave requests go to a doctor in Leeds.", false),
+        (1, "Full-time staff get six weeks of leave.", false),
+        (1, "Certificates are due by 15 March 2025.", false),
+        (1, "Sick leave is booked by Harrow Travel.", false),
+        (1, "Up to £120 can be carried over to the next year.", false),
+        // Rows and columns of a table swapped.
+        (0, "A new shaft seal costs £34.", false),
+        (0, "A new cable costs £118 and a new motor costs £34.", false),
+        (0, "A new motor takes 4 days.", false),
+        (0, "The price of a new cable is £29.", false),
+        // No fact, and words of many places.
+        (0, "Pumps in an unopened bag leave the warehouse on average before noon.", false),
+        // True.
+        (0, "Refunds are paid within five working days.", true),
+        (0, "Refunds are paid to the card within five working days of arrival.", true),
+        (0, "Delivery takes two to three working days within the United Kingdom.", true),
+        (0, "Delivery to the rest of Europe takes five to seven working days.", true),
+        (0, "Delivery is free from £80.", true),
+        (0, "Delivery below £80 costs £4.90 in the United Kingdom.", true),
+        (0, "Any pump can be sent back within 30 days.", true),
+        (0, "Spare parts can be returned within 14 days.", true),
+        (0, "Repairs are done by service partners in Falmouth, Leeds, Ghent and Rostock.", true),
+        (0, "A repair takes eight working days on average.", true),
+        (0, "A new shaft seal costs £29.", true),
+        (0, "A new motor costs £118 and a new cable costs £34.", true),
+        (0, "The repair of a new motor takes 10 days.", true),
+        (0, "Delivery is free from £80 and a repair takes eight working days.", true),
+        (1, "Full-time staff get 28 days of annual leave.", true),
+        (1, "Sick pay lasts for six weeks, after which a doctor in Leeds decides.", true),
+        (1, "Ten days of annual leave can be carried over.", true),
+        (1, "Travel receipts are due by 15 March 2025.", true),
+        // True by two neighbouring sentences.
+        (0, "Refunds of a pump sent back within 30 days are paid to the card.", true),
+        (
+            0,
+            "Orders placed before noon leave the same day, and delivery within the United Kingdom takes two to three days.",
+            true,
+        ),
+        (1, "Trains are booked by Harrow Travel and hotels may cost up to £120.", true),
+    ] {
+        let got = said(&checker, claim, Kind::Prose, &[at]);
+        if (got.state == Support::Supported) != supported {
+            wrong.push(format!("{claim} {got:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn words_of_a_heading_are_of_what_is_below_it() {
+    let text = "# Pro plan\n\nIt costs $20.\n\n# Basic plan\n\nSupport is by email.";
+    assert_eq!(judge("en", &[text], "", "The Pro plan costs $20.").state, Support::Supported);
+    assert_eq!(judge("en", &[text], "", "Support of the Basic plan is by email.").state, Support::Supported);
+    assert_ne!(judge("en", &[text], "", "The Basic plan costs $20.").state, Support::Supported);
+}
+
+#[test]
+fn a_fact_of_something_else_is_named_with_its_place() {
+    let pages = [faq()];
+    let checker = Checker::new(&pages, "");
+    for (claim, reason) in [
+        ("Refunds are free from £80.", "the passage has `£80` in \"Delivery is free from £80.\", apart from `Refunds`"),
+        (
+            "A refund is paid in Falmouth.",
+            "the passage has `Falmouth` in \"Service partners are in Falmouth, Leeds, Ghent and Rostock.\", apart from `refund`",
+        ),
+    ] {
+        assert_eq!(said(&checker, claim, Kind::Prose, &[0]).reason.as_deref(), Some(reason));
+    }
+}
+
+#[test]
+fn a_quote_is_the_sentence_with_all_the_words() {
+    let pages = [faq()];
+    let checker = Checker::new(&pages, "");
+    for (claim, start) in [
+        ("Refunds are paid within five working days.", "Refunds are paid to the card"),
+        ("Delivery takes two to three working days.", "Delivery takes two to three"),
+        ("Delivery costs £4.90.", "Below that it costs £4.90"),
+        ("Delivery is free.", "Delivery is free from £80."),
+        ("A new cable costs £34.", "| New cable"),
+    ] {
+        let (quote, span) = best_quote(&checker, &checker.claim(claim, Kind::Prose), 0).unwrap();
+        assert!(quote.starts_with(start), "{claim}: {quote}");
+        assert_eq!(pages[0].text[span.range()], quote);
+    }
+}
+
 #[test]
 fn code_must_stand_in_the_passage() {
     let passages = [passage("Run this:\n```\nrag ingest docs\nrag  ask \"x\"\n```", "en")];

@@ -106,7 +106,7 @@ impl Claim {
 
     /// The first word of a sentence has a capital anyway. It is a name if a name follows, if another passage or the
     /// question has it as one, or if it stands where the passage's own sentence, alike in all the rest, has another.
-    fn is_surely_a_name(&self, at: usize, cited: &[&Evidence], all: &[Evidence]) -> bool {
+    pub fn is_surely_a_name(&self, at: usize, cited: &[&Evidence], all: &[Evidence]) -> bool {
         let name = &self.names[at];
         let mid = |text: &str| {
             text.match_indices(&name.word).any(|(found, _)| {

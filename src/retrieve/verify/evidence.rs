@@ -6,6 +6,7 @@ use super::{
     facts::{Fact, Value},
     polarity::{Polarity, is_negation, polarity},
     reading,
+    sections::{places, windows},
 };
 use crate::retrieve::{
     passages::Passage,
@@ -63,6 +64,11 @@ pub(super) struct Evidence<'p> {
     pub german: bool,
     pub units: Vec<Unit>,
     pub clauses: Vec<Clause>,
+    /// Neighbouring units under one heading that may speak together.
+    pub windows: Vec<Range<usize>>,
+    headings: Vec<bool>,
+    /// For each unit, the facts of the headings above it.
+    above: Vec<Vec<Fact>>,
     /// Facts of text, header and context.
     pub facts: Vec<Fact>,
     /// Lower-case words of text, header and context.
@@ -82,13 +88,20 @@ impl<'p> Evidence<'p> {
         let units = units_of(passage);
         let text = masked(passage);
         let record = passage.record();
-        let title = record.title.as_deref().unwrap_or_default();
-        let around = format!("{title}\n{}\n{}", record.heading.join("\n"), passage.context());
-        let mut ambient: Vec<Word> = tongue.words(&around);
-        ambient.retain(|word| !word.stop);
+        let places = places(passage, &units);
+        let around = around(passage);
+        let mut ambient: Vec<Word> = Vec::new();
+        let mut above: Vec<Vec<Fact>> = Vec::new();
         let mut clauses: Vec<Clause> = Vec::new();
         let mut table: Option<Vec<Word>> = None;
         for (at, unit) in units.iter().enumerate() {
+            if at == 0 || places[at].above != places[at - 1].above {
+                ambient = tongue.words(&places[at].above);
+                ambient.retain(|word| !word.stop);
+                above.push(reading::facts(&places[at].above, &lang));
+            } else {
+                above.extend(above.last().cloned());
+            }
             let mut cut = clauses_of(&text, unit.range.clone(), at, &mut tongue, &lang);
             let mut borrowed = ambient.clone();
             match (&table, unit.kind) {
@@ -118,16 +131,57 @@ impl<'p> Evidence<'p> {
         Self {
             passage,
             german: tongue.is_german(),
+            windows: windows(&places),
+            headings: places.iter().map(|place| place.heading).collect(),
+            above,
             units,
             clauses,
             facts: reading::facts(&whole, &lang),
             norms,
             stems,
-            squeezed: whole.to_lowercase().chars().filter(|c| c.is_alphanumeric()).collect(),
+            squeezed: squeezed(&whole),
             plain: plain(&format!("{around}\n{}", passage.text)),
             lang,
         }
     }
+
+    /// The unit, by number, is a heading.
+    pub fn is_heading(&self, unit: usize) -> bool {
+        self.headings[unit]
+    }
+
+    /// These units, or the headings above them, say the fact.
+    pub fn says_in(&self, window: &Range<usize>, fact: &Fact) -> bool {
+        let from = self.clauses.partition_point(|clause| clause.unit < window.start);
+        let to = self.clauses.partition_point(|clause| clause.unit < window.end);
+        let clauses = &self.clauses[from..to];
+        let above = &self.above[window.clone()];
+        if clauses.iter().any(|clause| clause.says(fact)) || above.iter().flatten().any(|own| fact.agrees(own)) {
+            return true;
+        }
+        if !matches!(fact.value, Value::Name(_) | Value::Date(_)) {
+            return false;
+        }
+        let facts = clauses.iter().flat_map(|clause| &clause.facts).chain(above.iter().flatten());
+        let units = self.units[window.clone()].iter().map(|unit| &self.passage.text[unit.range.clone()]);
+        fact.in_parts(&facts.cloned().collect::<Vec<_>>(), &squeezed(&units.collect::<Vec<_>>().join(" ")))
+    }
+}
+
+/// Title, headings and table header of a passage.
+fn around(passage: &Passage) -> String {
+    let mut lines: Vec<&str> = passage.record().title.as_deref().into_iter().collect();
+    for heading in passage.chunks.iter().flat_map(|chunk| &chunk.heading) {
+        if !lines.contains(&heading.as_str()) {
+            lines.push(heading);
+        }
+    }
+    lines.push(passage.context());
+    lines.join("\n")
+}
+
+fn squeezed(text: &str) -> String {
+    text.to_lowercase().chars().filter(|c| c.is_alphanumeric()).collect()
 }
 
 /// The passage's text with the commas of CSV made `|`, so that `20,10` is two numbers. Bytes stay where they are.
@@ -174,9 +228,13 @@ pub(super) fn clauses_of(text: &str, range: Range<usize>, unit: usize, tongue: &
     let together = words.iter().any(|w| {
         matches!(
             w.norm.as_str(),
-            "respectively" | "bzw" | "jeweils" | "respectivamente" | "between" | "zwischen" | "entre" | "分别" | "from"
+            "respectively" | "bzw" | "jeweils" | "respectivamente" | "between" | "zwischen" | "entre" | "分别"
         )
     });
+    // `from 9 to 17` is one thing, `free from £80` goes with what follows as anything else.
+    let span = words.iter().position(|w| w.norm == "from");
+    let together = together
+        || span.is_some_and(|from| words[from..].iter().any(|w| matches!(w.norm.as_str(), "to" | "until" | "till")));
     let mut last = 0;
     let mut candidates: Vec<(usize, bool)> = body
         .char_indices()

@@ -75,7 +75,7 @@ impl Fact {
     }
 
     /// A date whose year stands elsewhere; a name that the text writes with other signs in it.
-    fn in_parts(&self, facts: &[Fact], squeezed: &str) -> bool {
+    pub fn in_parts(&self, facts: &[Fact], squeezed: &str) -> bool {
         match &self.value {
             Value::Date(dates) => dates.iter().any(|(year, month, day)| {
                 let rest = Value::Date(vec![(0, *month, *day)]);

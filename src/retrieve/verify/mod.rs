@@ -14,6 +14,8 @@ mod opposition;
 mod polarity;
 mod quote;
 mod reading;
+mod sections;
+mod together;
 mod units;
 
 #[cfg(test)]
@@ -32,10 +34,10 @@ use super::{Support, passages::Passage, sentences::Kind, words::same_word};
 pub(super) const SUPPORTED: f32 = 0.6;
 /// Share below which a sentence is about something else.
 pub(super) const WEAK: f32 = 0.35;
-/// Sentences that may together say what one sentence of an answer says.
-const WINDOW_UNITS: usize = 3;
-/// Words strewn over a whole passage count less than words that stand together.
+/// Words strewn over a whole passage count less than words that stand together,
 const STREWN: f32 = 0.8;
+/// and never so much that they support a sentence.
+const STREWN_MOST: f32 = 0.55;
 
 /// A word names a month in a date.
 pub(super) fn is_month(word: &str) -> bool {
@@ -100,7 +102,8 @@ impl<'p> Checker<'p> {
         if sentence.kind == Kind::Code {
             return code(&sentence.text, &cited);
         }
-        let score = coverage(claim, &cited);
+        let found = together::coverage(claim, &cited);
+        let score = found.near.max((STREWN * found.anywhere).min(STREWN_MOST));
         let missing = self.missing(claim, &cited);
         if let Some(Missing::Hard(reason)) = missing {
             return Verdict { state: Support::Unsupported, score, reason: Some(reason), mismatch: true };
@@ -112,13 +115,19 @@ impl<'p> Checker<'p> {
             let reason = Some("it is too short to be checked".to_owned());
             return Verdict { state: Support::Weak, score: 0.0, reason, mismatch: false };
         }
-        let few = || format!("{:.0} % of its words are in the passage", score * 100.0);
-        let (state, reason) = match (score, missing) {
-            (score, None) if score >= SUPPORTED => (Support::Supported, None),
-            (score, Some(Missing::Soft(reason))) if score >= SUPPORTED => (Support::Weak, Some(reason)),
-            (score, _) if score >= WEAK => (Support::Weak, Some(few())),
-            _ => (Support::Unsupported, Some(few())),
+        let few = || {
+            let near = format!("{:.0} % of its words are in the passage", found.near * 100.0);
+            let strewn = found.anywhere > found.near;
+            if strewn { format!("{near} together, {:.0} % strewn over it", found.anywhere * 100.0) } else { near }
         };
+        if score < WEAK {
+            return Verdict { state: Support::Unsupported, score, reason: Some(few()), mismatch: false };
+        }
+        let reason = match missing {
+            Some(Missing::Soft(reason)) if score >= SUPPORTED => Some(reason),
+            _ => together::apart(claim, &cited, &self.evidence).or_else(|| (score < SUPPORTED).then(few)),
+        };
+        let state = if reason.is_none() { Support::Supported } else { Support::Weak };
         Verdict { state, score, reason, mismatch: false }
     }
 
@@ -163,37 +172,6 @@ impl Prepared {
 enum Missing {
     Hard(String),
     Soft(String),
-}
-
-/// Share of the claim's content words in the best few neighbouring sentences of each passage, taken together.
-fn coverage(claim: &Claim, cited: &[&Evidence]) -> f32 {
-    let words = claim.content();
-    if words.is_empty() {
-        return 0.0;
-    }
-    let mut near = vec![false; words.len()];
-    let mut anywhere = vec![false; words.len()];
-    for evidence in cited {
-        let mut by_unit = vec![vec![false; words.len()]; evidence.units.len()];
-        for clause in &evidence.clauses {
-            for (at, word) in words.iter().enumerate() {
-                by_unit[clause.unit][at] |= clause.find(word, evidence.german);
-            }
-        }
-        let count = |found: &[bool]| found.iter().filter(|f| **f).count();
-        let mut best = vec![false; words.len()];
-        for window in by_unit.windows(WINDOW_UNITS.min(by_unit.len()).max(1)) {
-            let mut joined = near.clone();
-            window.iter().for_each(|unit| joined.iter_mut().zip(unit).for_each(|(j, u)| *j |= u));
-            if count(&joined) > count(&best) {
-                best = joined;
-            }
-        }
-        near.iter_mut().zip(&best).for_each(|(n, b)| *n |= b);
-        by_unit.iter().for_each(|unit| anywhere.iter_mut().zip(unit).for_each(|(a, u)| *a |= u));
-    }
-    let share = |found: &[bool]| found.iter().filter(|f| **f).count() as f32 / words.len() as f32;
-    share(&near).max(STREWN * share(&anywhere))
 }
 
 /// Code is supported if its lines stand in the passages as they are.

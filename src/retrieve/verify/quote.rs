@@ -1,16 +1,31 @@
 //! The words of a passage that support a sentence, verbatim, with their place in the document.
 
-use std::ops::Range;
+use std::{cmp::Reverse, collections::HashSet, ops::Range};
 
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::{Checker, Prepared, claim::Claim, evidence::Evidence};
-use crate::{retrieve::words::is_cjk, types::Span};
+use crate::{
+    retrieve::words::{Word, is_cjk, same_word},
+    types::Span,
+};
 
 /// A sentence of this many words is quoted whole; a shorter one with what follows on its line. A character of Chinese or
 /// Japanese counts half a word.
 const MIN_WORDS: usize = 6;
 const MAX_WORDS: usize = 25;
+
+/// How many of a sentence's words and facts a range has, then whether it is more than a heading, then how short it is.
+type Rank = (usize, bool, Reverse<usize>);
+
+/// Where a text has something of a sentence: which word or fact, and the bytes. A word said twice is one word.
+type Mark = (usize, Range<usize>);
+
+/// How many different words and facts a range has.
+fn distinct(marks: &[Mark], range: &Range<usize>) -> usize {
+    let inside = marks.iter().filter(|(_, mark)| range.start <= mark.start && mark.end <= range.end);
+    inside.map(|(which, _)| which).collect::<HashSet<_>>().len()
+}
 
 /// The part of a passage that has most of a sentence's words and figures: its text and its span in the document.
 /// `None` only if the passage has no words at all.
@@ -21,17 +36,18 @@ pub(in crate::retrieve) fn best_quote(
 ) -> Option<(String, Span)> {
     let evidence = checker.evidence.get(passage)?;
     let marks = marks(sentence.in_language_of(evidence)?, evidence);
-    let mut best: Option<(usize, Range<usize>)> = None;
+    let mut best: Option<(Rank, Range<usize>)> = None;
     for whole in evidence.passage.quotable() {
-        for unit in evidence.units.iter().map(|unit| &unit.range) {
-            let unit = unit.start.max(whole.start)..unit.end.min(whole.end);
+        for (at, unit) in evidence.units.iter().enumerate() {
+            let unit = unit.range.start.max(whole.start)..unit.range.end.min(whole.end);
             if unit.is_empty() {
                 continue;
             }
             let range = fit(&evidence.passage.text, unit, &whole, &marks);
-            let score = marks.iter().filter(|mark| range.start <= mark.start && mark.end <= range.end).count();
-            if best.as_ref().is_none_or(|(most, _)| score > *most) {
-                best = Some((score, range));
+            let body = !evidence.is_heading(at);
+            let rank = (distinct(&marks, &range), body, Reverse(range.len()));
+            if best.as_ref().is_none_or(|(most, _)| rank > *most) {
+                best = Some((rank, range));
             }
         }
     }
@@ -41,25 +57,31 @@ pub(in crate::retrieve) fn best_quote(
 }
 
 /// Where the passage has words and facts of the claim.
-fn marks(claim: &Claim, evidence: &Evidence) -> Vec<Range<usize>> {
-    let content = claim.content();
+fn marks(claim: &Claim, evidence: &Evidence) -> Vec<Mark> {
+    let mut content: Vec<&Word> = Vec::new();
+    for word in claim.content() {
+        if content.iter().all(|known| !same_word(known, word, evidence.german)) {
+            content.push(word);
+        }
+    }
     let mut marks = Vec::new();
     for clause in &evidence.clauses {
         let start = evidence.units[clause.unit].range.start;
-        let words = clause
-            .words
-            .iter()
-            .filter(|word| !word.stop && content.iter().any(|own| super::same_word(own, word, evidence.german)));
-        marks.extend(words.map(|word| start + word.range.start..start + word.range.end));
-        let facts = clause.facts.iter().filter(|fact| claim.facts.iter().any(|own| own.agrees(fact)));
-        // A figure weighs as two words: it is what a reader looks for.
-        marks.extend(facts.flat_map(|fact| vec![start + fact.range.start..start + fact.range.end; 2]));
+        for word in clause.words.iter().filter(|word| !word.stop) {
+            let own = content.iter().enumerate().filter(|(_, own)| same_word(own, word, evidence.german));
+            marks.extend(own.map(|(which, _)| (which, start + word.range.start..start + word.range.end)));
+        }
+        for fact in &clause.facts {
+            let own = claim.facts.iter().enumerate().filter(|(_, own)| own.agrees(fact));
+            let place = start + fact.range.start..start + fact.range.end;
+            marks.extend(own.map(|(which, _)| (content.len() + which, place.clone())));
+        }
     }
     marks
 }
 
 /// A sentence cut or extended to the length of a quotation, inside `whole`.
-fn fit(text: &str, unit: Range<usize>, whole: &Range<usize>, marks: &[Range<usize>]) -> Range<usize> {
+fn fit(text: &str, unit: Range<usize>, whole: &Range<usize>, marks: &[Mark]) -> Range<usize> {
     let words: Vec<Range<usize>> = text[unit.start..whole.end]
         .unicode_word_indices()
         .map(|(at, word)| unit.start + at..unit.start + at + word.len())
@@ -83,7 +105,7 @@ fn densest(
     text: &str,
     unit: Range<usize>,
     words: &[Range<usize>],
-    marks: &[Range<usize>],
+    marks: &[Mark],
     limit: usize,
     weight: impl Fn(&Range<usize>) -> usize,
 ) -> Range<usize> {
@@ -96,7 +118,7 @@ fn densest(
             from += 1;
         }
         let stretch = words[from].start..words[to].end;
-        let score = marks.iter().filter(|mark| stretch.start <= mark.start && mark.end <= stretch.end).count();
+        let score = distinct(marks, &stretch);
         if best.is_none_or(|(most, ..)| score > most) {
             best = Some((score, from, to));
         }
@@ -127,7 +149,11 @@ pub(in crate::retrieve) fn part(
         .unicode_word_indices()
         .map(|(at, word)| unit.start + at..unit.start + at + word.len())
         .collect();
-    if words.len() <= max_words { unit } else { densest(text, unit, &words, marks, max_words, |_| 1) }
+    if words.len() <= max_words {
+        return unit;
+    }
+    let marks: Vec<Mark> = marks.iter().cloned().enumerate().collect();
+    densest(text, unit, &words, &marks, max_words, |_| 1)
 }
 
 /// Adds words that follow until the quotation is long enough, to the end of the line at most.
