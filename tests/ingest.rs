@@ -361,6 +361,79 @@ fn a_file_that_cannot_be_read_now_keeps_its_text() {
     assert_eq!(paths(&house.run(&["docs"]).removed), ["docs/a.md"]);
 }
 
+/// Reads files with a shell script in the place of the worker.
+#[cfg(unix)]
+fn scripted(house: &House, script: &str) -> Options {
+    let mut options = house.options(&["docs"]);
+    options.file_timeout = Duration::from_millis(300);
+    options.worker = Worker::Process { program: "/bin/sh".into(), arguments: vec!["-c".into(), script.into()] };
+    options
+}
+
+#[cfg(unix)]
+#[test]
+fn a_transient_failure_keeps_the_text_and_a_lasting_one_does_not() {
+    for (script, reason, is_kept) in [
+        ("exec sleep 100", "timeout", true),
+        ("kill -INT $$", "crashed", true),
+        ("kill -SEGV $$", "crashed", false),
+        ("echo 'memory allocation of 9 bytes failed' >&2; kill -ABRT $$", "oom", false),
+    ] {
+        let house = House::new(&[("docs/a.md", A)]);
+        house.run(&["docs"]);
+        house.write("docs/a.md", B);
+        for _ in 0..2 {
+            let report = house.run_with(&scripted(&house, script));
+            assert_eq!(reasons(&report.failed), [("docs/a.md", reason)], "{script}");
+            assert_eq!(house.chunks().iter().any(|(_, _, text)| text.contains("pump")), is_kept, "{script}");
+        }
+        let report = house.run(&["docs"]);
+        assert_eq!((paths(&report.updated).len(), report.failed.len()), if is_kept { (1, 0) } else { (0, 1) });
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_worker_that_dies_while_the_run_is_stopped_changes_nothing() {
+    let house = House::new(&[("docs/a.md", A)]);
+    house.run(&["docs"]);
+    house.write("docs/a.md", B);
+    let cancel = Cancel::default();
+    let stop = |event: Event<'_>| {
+        if matches!(event, Event::Started { .. }) {
+            cancel.ask();
+            // Until the worker is dead for sure, so that its death is told before the run ends.
+            std::thread::sleep(Duration::from_millis(500));
+        }
+    };
+    let report = house.try_run(&scripted(&house, "kill -SEGV $$"), &stop, &cancel).unwrap();
+    assert!(report.interrupted && report.failed.is_empty(), "{report:?}");
+    assert!(house.chunks().iter().any(|(_, _, text)| text.contains("pump")));
+    assert_eq!(paths(&house.run(&["docs"]).updated), ["docs/a.md"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_moved_file_that_fails_keeps_its_text_or_takes_its_old_place_along() {
+    for (script, reason, is_kept) in [("exec sleep 100", "timeout", true), ("kill -SEGV $$", "crashed", false)] {
+        let house = House::new(&[("docs/old.md", "No heading, so it is read again under a new name.\n")]);
+        house.run(&["docs"]);
+        fs::rename(house.path("docs/old.md"), house.path("docs/new.md")).unwrap();
+        let report = house.run_with(&scripted(&house, script));
+        assert_eq!(reasons(&report.failed), [("docs/new.md", reason)]);
+        assert!(report.moved.is_empty());
+        if is_kept {
+            assert!(report.removed.is_empty());
+            assert_eq!(house.paths(), ["docs/old.md"]);
+            assert_eq!(paths(&house.run(&["docs"]).moved), ["docs/new.md"]);
+        } else {
+            assert_eq!(paths(&report.removed), ["docs/old.md"]);
+            assert_eq!(house.paths(), ["docs/new.md"]);
+            assert!(house.chunks().is_empty());
+        }
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn a_file_replaced_by_a_link_is_not_followed() {

@@ -11,6 +11,7 @@ use super::{
     Event, Observer, Options, Report, Result,
     chunk::{self, embed_hash, embedding_text},
     embed::{Embedded, Hash, Queue},
+    extract::reason,
     feed::Ticket,
     file,
     listing::{List, gone, list},
@@ -20,7 +21,7 @@ use super::{
     survey::Survey,
 };
 use crate::{
-    index::{ChunkRecord, NewChunk, SourceRecord, Status, Writer},
+    index::{ChunkRecord, NewChunk, Problem, SourceRecord, Status, Writer},
     model::{
         self, Embedder,
         cache::{EmbeddingCache, Key},
@@ -182,15 +183,20 @@ impl Run<'_> {
                 list(&mut self.batch, &record, if retagged { List::Updated } else { List::Unchanged }, None);
                 Ok(())
             }
+            // A worker that dies while the run is being stopped says nothing of its file, which the next run reads.
+            reader::Outcome::Failed { problem, .. } if self.cancel.is_asked() && is_of_worker(&problem) => Ok(()),
             reader::Outcome::Failed { problem, record } => {
                 self.observer.event(Event::Failed { path: &path, problem: &problem });
-                let entry = report::Outcome { path, problems: vec![problem], chunks: 0, from: None };
                 match record {
                     Some(record) => {
                         self.put(&reading, &record, &[])?;
-                        self.batch.failed.push(entry);
+                        let from = reading.from.as_ref().map(SourceRecord::display_path);
+                        list(&mut self.batch, &record, List::Updated, from);
                     }
-                    None => self.report.failed.push(entry),
+                    None => {
+                        let entry = report::Outcome { path, problems: vec![problem], chunks: 0, from: None };
+                        self.report.failed.push(entry);
+                    }
                 }
                 Ok(())
             }
@@ -357,6 +363,11 @@ impl Run<'_> {
             }
         }
     }
+}
+
+/// It is the worker that failed, for whatever reason.
+fn is_of_worker(problem: &Problem) -> bool {
+    [reason::CRASHED, reason::TIMEOUT, reason::WORKER].contains(&problem.reason.as_str())
 }
 
 fn warn_shortened(record: &mut SourceRecord) {
