@@ -1,6 +1,6 @@
 //! Which list of the report a source belongs in.
 
-use super::{Report, reader, report, survey::Survey};
+use super::{Report, reader, report, survey::Survey, walk::Name};
 use crate::index::{SourceRecord, Status};
 
 /// Lists what the survey settled: what stands, what is skipped, what could not be looked at.
@@ -20,9 +20,9 @@ pub fn list_planned(report: &mut Report, survey: &Survey) {
         list(report, record, List::Updated, None);
     }
     for step in &survey.plan.moves {
-        let mut entry = entry(&step.from, Some(step.from.display_path()));
-        entry.path = step.found.name.display();
-        report.moved.push(entry);
+        let Name { id, root, path } = step.found.name.clone();
+        let record = SourceRecord { id, root, path, ..step.from.clone() };
+        list(report, &record, List::Moved, Some(step.from.display_path()));
     }
     for record in &survey.plan.gone {
         report.removed.push(gone(record, survey));
