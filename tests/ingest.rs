@@ -67,6 +67,7 @@ impl House {
             jobs: 3,
             dry_run: false,
             prune: true,
+            allow_empty: false,
             file_timeout: Duration::from_secs(60),
             worker: Worker::InProcess,
         }
@@ -297,10 +298,33 @@ fn an_empty_folder_is_a_normal_answer() {
     let house = House::new(&[("docs/a.md", A)]);
     house.run(&["docs"]);
     fs::remove_file(house.path("docs/a.md")).unwrap();
-    let report = house.run(&["docs"]);
+    let mut options = house.options(&["docs"]);
+    options.allow_empty = true;
+    let report = house.run_with(&options);
     assert_eq!(paths(&report.removed), ["docs/a.md"]);
     assert!(house.chunks().is_empty());
-    assert_eq!(house.run(&["docs"]).bytes_written, 0);
+    assert_eq!(house.run(&["docs"]).bytes_written, 0, "there is nothing to lose any more");
+}
+
+#[test]
+fn an_emptied_folder_is_not_a_mass_delete() {
+    let house = House::new(&[("docs/a.md", A), ("docs/sub/b.md", B), ("notes/c.md", C)]);
+    house.run(&["docs", "notes"]);
+    fs::remove_dir_all(house.path("docs")).unwrap();
+    fs::create_dir(house.path("docs")).unwrap();
+    let before = house.files_of_index();
+    for (dry_run, include) in [(false, vec![]), (true, vec![]), (false, vec!["*.md".to_owned()])] {
+        let options = Options { dry_run, include, ..house.options(&["notes", "docs"]) };
+        let error = house.try_run(&options, &|_: Event<'_>| (), &Cancel::default()).unwrap_err();
+        assert_eq!(error.kind(), Kind::Usage);
+        let given = house.path("docs");
+        assert_eq!(error.to_string(), format!("`{}` is empty, but the index holds 2 documents of it", given.display()));
+    }
+    let kept = Options { prune: false, ..house.options(&["docs"]) };
+    assert!(house.run_with(&kept).removed.is_empty());
+    assert_eq!(house.files_of_index(), before);
+    // One that is merely inside a given folder was emptied by somebody who looks after the rest.
+    assert_eq!(house.run(&["."]).removed.len(), 2);
 }
 
 #[test]
@@ -358,7 +382,81 @@ fn a_file_that_cannot_be_read_now_keeps_its_text() {
     let report = house.try_run(&house.options(&["docs"]), &vanish, &Cancel::default()).unwrap();
     assert_eq!(reasons(&report.failed), [("docs/a.md", "vanished")]);
     assert!(house.chunks().iter().any(|(_, _, text)| text.contains("pump")));
+    house.write("docs/other.md", C);
     assert_eq!(paths(&house.run(&["docs"]).removed), ["docs/a.md"]);
+}
+
+/// Reads files with a shell script in the place of the worker.
+#[cfg(unix)]
+fn scripted(house: &House, script: &str) -> Options {
+    let mut options = house.options(&["docs"]);
+    options.file_timeout = Duration::from_millis(300);
+    options.worker = Worker::Process { program: "/bin/sh".into(), arguments: vec!["-c".into(), script.into()] };
+    options
+}
+
+#[cfg(unix)]
+#[test]
+fn a_transient_failure_keeps_the_text_and_a_lasting_one_does_not() {
+    for (script, reason, is_kept) in [
+        ("exec sleep 100", "timeout", true),
+        ("kill -INT $$", "crashed", true),
+        ("kill -SEGV $$", "crashed", false),
+        ("echo 'memory allocation of 9 bytes failed' >&2; kill -ABRT $$", "oom", false),
+    ] {
+        let house = House::new(&[("docs/a.md", A)]);
+        house.run(&["docs"]);
+        house.write("docs/a.md", B);
+        for _ in 0..2 {
+            let report = house.run_with(&scripted(&house, script));
+            assert_eq!(reasons(&report.failed), [("docs/a.md", reason)], "{script}");
+            assert_eq!(house.chunks().iter().any(|(_, _, text)| text.contains("pump")), is_kept, "{script}");
+        }
+        let report = house.run(&["docs"]);
+        assert_eq!((paths(&report.updated).len(), report.failed.len()), if is_kept { (1, 0) } else { (0, 1) });
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_worker_that_dies_while_the_run_is_stopped_changes_nothing() {
+    let house = House::new(&[("docs/a.md", A)]);
+    house.run(&["docs"]);
+    house.write("docs/a.md", B);
+    let cancel = Cancel::default();
+    let stop = |event: Event<'_>| {
+        if matches!(event, Event::Started { .. }) {
+            cancel.ask();
+            // Until the worker is dead for sure, so that its death is told before the run ends.
+            std::thread::sleep(Duration::from_millis(500));
+        }
+    };
+    let report = house.try_run(&scripted(&house, "kill -SEGV $$"), &stop, &cancel).unwrap();
+    assert!(report.interrupted && report.failed.is_empty(), "{report:?}");
+    assert!(house.chunks().iter().any(|(_, _, text)| text.contains("pump")));
+    assert_eq!(paths(&house.run(&["docs"]).updated), ["docs/a.md"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_moved_file_that_fails_keeps_its_text_or_takes_its_old_place_along() {
+    for (script, reason, is_kept) in [("exec sleep 100", "timeout", true), ("kill -SEGV $$", "crashed", false)] {
+        let house = House::new(&[("docs/old.md", "No heading, so it is read again under a new name.\n")]);
+        house.run(&["docs"]);
+        fs::rename(house.path("docs/old.md"), house.path("docs/new.md")).unwrap();
+        let report = house.run_with(&scripted(&house, script));
+        assert_eq!(reasons(&report.failed), [("docs/new.md", reason)]);
+        assert!(report.moved.is_empty());
+        if is_kept {
+            assert!(report.removed.is_empty());
+            assert_eq!(house.paths(), ["docs/old.md"]);
+            assert_eq!(paths(&house.run(&["docs"]).moved), ["docs/new.md"]);
+        } else {
+            assert_eq!(paths(&report.removed), ["docs/old.md"]);
+            assert_eq!(house.paths(), ["docs/new.md"]);
+            assert!(house.chunks().is_empty());
+        }
+    }
 }
 
 #[cfg(unix)]
@@ -410,7 +508,8 @@ fn only_what_was_asked_for_is_removed() {
     for path in ["docs/a.md", "notes/b.md", "docs-old/c.md"] {
         fs::remove_file(house.path(path)).unwrap();
     }
-    assert_eq!(paths(&house.run(&["docs"]).removed), ["docs/a.md"]);
+    let emptied = Options { allow_empty: true, ..house.options(&["docs"]) };
+    assert_eq!(paths(&house.run_with(&emptied).removed), ["docs/a.md"]);
     let mut other = house.options(&["notes"]);
     other.collection = "other".into();
     assert!(house.run_with(&other).removed.is_empty());
@@ -429,7 +528,7 @@ fn collections_keep_their_own_sources_of_one_path() {
     let report = house.run_with(&other);
     assert_eq!((paths(&report.added), report.chunks_embedded), (vec!["docs/a.md"], 0));
     fs::remove_file(house.path("docs/a.md")).unwrap();
-    house.run(&["docs"]);
+    house.run_with(&Options { allow_empty: true, ..house.options(&["docs"]) });
     let left = house.sources();
     assert_eq!((left.len(), left[0].collection.as_str()), (1, "other"));
 }
@@ -481,6 +580,7 @@ fn folders_outside_home_become_named_roots() {
     options.paths = vec![elsewhere.path("docs/deep")];
     assert_eq!(paths(&house.run_with(&options).unchanged), ["docs-2/deep/c.md"]);
     fs::remove_file(elsewhere.path("docs/deep/c.md")).unwrap();
+    options.allow_empty = true;
     assert_eq!(paths(&house.run_with(&options).removed), ["docs-2/deep/c.md"]);
     options.paths = vec![elsewhere.path("docs/b.md")];
     assert_eq!(house.run_with(&options).bytes_written, 0);
@@ -522,7 +622,13 @@ fn tags_are_kept_and_added() {
 #[test]
 fn a_rehearsal_says_what_would_be_and_writes_nothing() {
     let house = House::new(&[("docs/a.md", A), ("docs/b.md", B), ("docs/m/c.md", C), ("docs/t.md", "touched\n")]);
+    house.write("docs/bad.pdf", "%PDF-1.4 and then nothing of it");
+    house.write("docs/empty.md", "");
+    fs::write(house.path("docs/data.bin"), [0u8, 1, 2, 3, 255, 254, 0, 0, 7, 0, 0, 9].repeat(50)).unwrap();
     house.run(&["docs"]);
+    for path in ["docs/bad.pdf", "docs/empty.md", "docs/data.bin"] {
+        age(&house.path(path), 100);
+    }
     let before = house.files_of_index();
     house.write("docs/a.md", "changed\n");
     house.write("docs/new.md", "new\n");
@@ -536,10 +642,19 @@ fn a_rehearsal_says_what_would_be_and_writes_nothing() {
     assert_eq!(house.files_of_index(), before);
     let real = house.run(&["docs"]);
     let lists = |report: &Report| {
-        [&report.added, &report.updated, &report.unchanged, &report.moved, &report.removed]
+        let Report { added, updated, unchanged, moved, removed, skipped, failed, warnings, .. } = report;
+        [added, updated, unchanged, moved, removed, skipped, failed, warnings]
             .map(|list| list.iter().map(|outcome| outcome.path.clone()).collect::<Vec<_>>())
     };
     assert_eq!(lists(&report), lists(&real));
+    assert_eq!((real.failed.len(), real.skipped.len(), real.warnings.len()), (1, 1, 1));
+    for path in ["docs/t.md", "docs/bad.pdf", "docs/empty.md", "docs/data.bin"] {
+        age(&house.path(path), 50);
+    }
+    rehearsal.tags.insert("team".into(), "ops".into());
+    let report = house.run_with(&rehearsal);
+    rehearsal.dry_run = false;
+    assert_eq!(lists(&report), lists(&house.run_with(&rehearsal)));
     assert_eq!(real.updated.len() + real.added.len() + real.moved.len() + real.removed.len(), 4);
 }
 
@@ -658,6 +773,7 @@ fn events_tell_the_story_in_order() {
             Event::Chunked { path, chunks, .. } => format!("chunked {path} {chunks}"),
             Event::Embedded { chunks } => format!("embedded {chunks}"),
             Event::Failed { path, .. } => format!("failed {path}"),
+            Event::Done { path } => format!("done {path}"),
             Event::Committed { generation } => format!("committed {generation}"),
         });
     };
@@ -667,9 +783,95 @@ fn events_tell_the_story_in_order() {
     let story = story.into_inner().unwrap();
     assert_eq!(story[..3], ["found 2", "planned 2", "started docs/a.md"]);
     assert_eq!(story.last().unwrap(), "committed 1");
-    for line in ["chunked docs/a.md 1", "embedded 1", "started docs/bad.pdf", "failed docs/bad.pdf"] {
+    for line in [
+        "chunked docs/a.md 1",
+        "embedded 1",
+        "started docs/bad.pdf",
+        "failed docs/bad.pdf",
+        "done docs/a.md",
+        "done docs/bad.pdf",
+    ] {
         assert!(story.iter().any(|told| told == line), "{line}: {story:?}");
     }
+}
+
+#[test]
+fn each_planned_source_is_done_once() {
+    let house = House::new(&[("docs/bad.pdf", "%PDF-1.4 nothing"), ("docs/gone.md", C), ("docs/large.md", A)]);
+    for name in ["new", "same", "touched", "changed"] {
+        house.write(&format!("docs/{name}.md"), &format!("# {name}\n\nThis speaks of {name} things.\n"));
+    }
+    fs::write(house.path("docs/data.bin"), [0u8, 1, 2, 3, 255, 254, 0, 0, 7, 0, 0, 9].repeat(50)).unwrap();
+    let run = |vanishing: Option<&str>| {
+        let (planned, done) = (Mutex::new(0), Mutex::new(Vec::new()));
+        let hear = |event: Event<'_>| match event {
+            Event::Planned { sources, .. } => {
+                *planned.lock().unwrap() = sources;
+                vanishing.into_iter().for_each(|path| fs::remove_file(house.path(path)).unwrap());
+            }
+            Event::Done { path } => done.lock().unwrap().push(path.to_owned()),
+            _ => {}
+        };
+        house.try_run(&house.options(&["docs"]), &hear, &Cancel::default()).unwrap();
+        let mut done = done.into_inner().unwrap();
+        done.sort_unstable();
+        assert_eq!(done.len() as u64, planned.into_inner().unwrap(), "{done:?}");
+        done
+    };
+    assert_eq!(run(None).len(), 8);
+    age(&house.path("docs/touched.md"), 100);
+    age(&house.path("docs/same.md"), 0);
+    age(&house.path("docs/data.bin"), 0);
+    house.write("docs/changed.md", "changed\n");
+    house.write("docs/gone.md", "changed\n");
+    house.write("docs/large.md", &"x".repeat(2 << 20));
+    let want = ["docs/changed.md", "docs/data.bin", "docs/gone.md", "docs/same.md", "docs/touched.md"];
+    assert_eq!(run(Some("docs/gone.md")), want);
+}
+
+#[test]
+fn a_source_that_the_index_refuses_costs_one_line() {
+    use rag::model::cache::{EmbeddingCache, Key};
+    struct Recorder(FakeEmbedder, Mutex<Vec<String>>);
+    impl Embedder for Recorder {
+        fn space(&self) -> &rag::types::EmbeddingSpace {
+            self.0.space()
+        }
+        fn embed_passages(&self, texts: &[&str]) -> rag::model::Result<Vec<f32>> {
+            self.1.lock().unwrap().extend(texts.iter().map(|&text| text.to_owned()));
+            self.0.embed_passages(texts)
+        }
+        fn embed_query(&self, text: &str) -> rag::model::Result<Vec<f32>> {
+            self.0.embed_query(text)
+        }
+        fn concurrency(&self) -> usize {
+            1
+        }
+        fn batch_size(&self) -> usize {
+            1
+        }
+        fn backend(&self) -> String {
+            self.0.backend()
+        }
+    }
+    let recorder = Recorder(FakeEmbedder::new(), Mutex::new(Vec::new()));
+    let other = House::new(&[("docs/b.md", B)]);
+    let lock = WriterOptions { wait: Duration::ZERO, command: "test".into() };
+    let mut writer = other.index().writer(&lock).unwrap();
+    ingest(&mut writer, Some(&recorder), &other.options(&["docs"]), &|_: Event<'_>| (), &Cancel::default()).unwrap();
+
+    // A vector that no index takes, where the run finds it instead of making one.
+    let house = House::new(&[("docs/a.md", A), ("docs/b.md", B), ("docs/c.md", C)]);
+    house.index();
+    let cache = EmbeddingCache::open(&house.path(".rag/cache"), house.embedder.space()).unwrap();
+    let text = recorder.1.into_inner().unwrap().remove(0);
+    cache.put(Key::of(&text), &vec![f32::NAN; house.embedder.space().dim]).unwrap();
+    drop(cache);
+    let report = house.run(&["docs"]);
+    assert_eq!(reasons(&report.failed), [("docs/b.md", "refused")]);
+    assert!(report.failed[0].problems[0].transient);
+    assert_eq!(paths(&report.added), ["docs/a.md", "docs/c.md"]);
+    assert_eq!(paths(&house.run(&["docs"]).added), ["docs/b.md"], "it is tried again");
 }
 
 #[test]

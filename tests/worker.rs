@@ -63,6 +63,10 @@ fn a_dead_worker_costs_one_file() {
         ("echo 'memory allocation of 9 bytes failed' >&2; kill -ABRT $$", "oom", "memory"),
         ("echo 'thread x has overflowed its stack' >&2; kill -ABRT $$", "crashed", "stack overflow"),
         ("kill -XCPU $$", "timeout", "processor"),
+        ("kill -HUP $$", "crashed", "signal 1"),
+        ("kill -INT $$", "crashed", "signal 2"),
+        ("kill -KILL $$", "crashed", "signal 9"),
+        ("kill -TERM $$", "crashed", "signal 15"),
         ("exec yes nonsense", "crashed", "makes no sense"),
     ] {
         let mut extractor = script(what, Limits::default());
@@ -72,7 +76,8 @@ fn a_dead_worker_costs_one_file() {
             let problem = extractor.extract("a.txt", &vec![b'x'; size]).expect_err(what);
             assert_eq!(problem.reason, reason, "{what}: {}", problem.message);
             assert!(problem.message.contains(words), "{what}: {}", problem.message);
-            assert!(!problem.transient, "{what}");
+            let from_outside = ["XCPU", "HUP", "INT", "KILL", "TERM"].iter().any(|signal| what.contains(signal));
+            assert_eq!(problem.transient, from_outside, "{what}");
         }
     }
 }
@@ -86,6 +91,7 @@ fn a_slow_worker_is_ended() {
         let mut extractor = script(what, short());
         let problem = extractor.extract("a.txt", &[b'x'; 1_000_000]).expect_err(what);
         assert_eq!(problem.reason, "timeout", "{what}: {}", problem.message);
+        assert!(problem.transient, "a slow machine is no property of the bytes");
     }
 }
 
@@ -114,6 +120,42 @@ fn a_worker_inherits_no_environment() {
     let mut extractor = script("test -z \"$HOME$CARGO_MANIFEST_DIR\" && exit 7 || exit 8", Limits::default());
     let problem = extractor.extract("a.txt", b"x").expect_err("it reads nothing");
     assert!(problem.message.contains("exit code 7"), "{}", problem.message);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_worker_has_a_process_group_of_its_own() {
+    let what = "read -r pid name state parent group rest </proc/$$/stat; test $group = $$ && exit 7 || exit 8";
+    let problem = script(what, Limits::default()).extract("a.txt", b"x").expect_err("it reads nothing");
+    assert!(problem.message.contains("exit code 7"), "{}", problem.message);
+}
+
+#[test]
+fn a_worker_leaves_signals_to_its_parent() {
+    use std::{io::Read, os::unix::process::ExitStatusExt};
+    let header = br#"{"name":"a.md","limits":{"timeout":{"secs":600,"nanos":0},"memory_bytes":1073741824,"max_text_bytes":268435456,"max_pages":9}}"#;
+    let mut child = Command::new(env!("CARGO_BIN_EXE_rag"))
+        .arg("__extract")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the program is built");
+    let mut frame = Vec::new();
+    frame.extend_from_slice(&(header.len() as u32).to_le_bytes());
+    frame.extend_from_slice(&4u64.to_le_bytes());
+    frame.extend_from_slice(header);
+    frame.extend_from_slice(b"text");
+    let (mut stdin, mut stdout) = (child.stdin.take().expect("piped"), child.stdout.take().expect("piped"));
+    stdin.write_all(&frame).expect("it reads");
+    // The first byte of an answer: it serves by now.
+    stdout.read_exact(&mut [0]).expect("it answers");
+    for signal in ["-HUP", "-INT", "-TERM"] {
+        let pid = child.id().to_string();
+        assert!(Command::new("kill").args([signal, &pid]).status().is_ok_and(|status| status.success()));
+    }
+    drop(stdin);
+    let status = child.wait().expect("it ends");
+    assert_eq!(status.signal(), None, "{status}");
 }
 
 #[test]

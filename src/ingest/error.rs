@@ -16,6 +16,9 @@ pub enum Error {
     BadPattern { pattern: String, why: String },
     #[error("the pattern `{pattern}` matches no file")]
     NoMatch { pattern: String },
+    /// A folder without any entry, of which the index holds documents: more likely unmounted than emptied.
+    #[error("`{path}` is empty, but the index holds {} of it", count(*.documents))]
+    EmptyFolder { path: PathBuf, documents: usize },
     #[error("cannot start an extraction worker (`{program}`): {source}")]
     Worker { program: PathBuf, source: io::Error },
     #[error("{what}")]
@@ -28,12 +31,18 @@ pub enum Error {
     Model(#[from] model::Error),
 }
 
+fn count(documents: usize) -> String {
+    format!("{documents} document{}", if documents == 1 { "" } else { "s" })
+}
+
 impl Error {
     pub fn kind(&self) -> Kind {
         match self {
-            Self::MissingPath { .. } | Self::BadPattern { .. } | Self::NoMatch { .. } | Self::Options { .. } => {
-                Kind::Usage
-            }
+            Self::MissingPath { .. }
+            | Self::BadPattern { .. }
+            | Self::NoMatch { .. }
+            | Self::EmptyFolder { .. }
+            | Self::Options { .. } => Kind::Usage,
             Self::Unreadable { .. } | Self::Worker { .. } | Self::Thread { .. } => Kind::Io,
             Self::Index(error) => error.kind(),
             Self::Model(error) => error.kind(),

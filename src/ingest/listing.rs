@@ -1,6 +1,6 @@
 //! Which list of the report a source belongs in.
 
-use super::{Report, reader, report, survey::Survey};
+use super::{Report, reader, report, survey::Survey, walk::Name};
 use crate::index::{SourceRecord, Status};
 
 /// Lists what the survey settled: what stands, what is skipped, what could not be looked at.
@@ -20,9 +20,9 @@ pub fn list_planned(report: &mut Report, survey: &Survey) {
         list(report, record, List::Updated, None);
     }
     for step in &survey.plan.moves {
-        let mut entry = entry(&step.from, Some(step.from.display_path()));
-        entry.path = step.found.name.display();
-        report.moved.push(entry);
+        let Name { id, root, path } = step.found.name.clone();
+        let record = SourceRecord { id, root, path, ..step.from.clone() };
+        list(report, &record, List::Moved, Some(step.from.display_path()));
     }
     for record in &survey.plan.gone {
         report.removed.push(gone(record, survey));
@@ -39,6 +39,11 @@ pub fn gone(record: &SourceRecord, survey: &Survey) -> report::Outcome {
     }
 }
 
+/// The entry of a place that a source was moved from without becoming text at the new one.
+fn left(path: String) -> report::Outcome {
+    report::Outcome { path, problems: vec![], chunks: 0, from: None }
+}
+
 /// What happened to a source.
 #[derive(Debug, Clone, Copy)]
 pub enum List {
@@ -48,18 +53,17 @@ pub enum List {
     Moved,
 }
 
-/// Lists a source by its record: a failure as failed and what is left alone as skipped, whatever happened to it; and once
-/// more as a warning, if it has one.
+/// Lists a source by its record: a failure as failed and what is left alone as skipped, whatever happened to it, and the
+/// place it was moved from as removed; and once more as a warning, if it has one.
 pub fn list(report: &mut Report, record: &SourceRecord, list: List, from: Option<String>) {
+    let is_failed = record.status == Status::Failed;
+    if is_failed || reader::is_skipped(record) {
+        let list = if is_failed { &mut report.failed } else { &mut report.skipped };
+        list.push(entry(record, None));
+        report.removed.extend(from.map(left));
+        return;
+    }
     let entry = entry(record, from);
-    if record.status == Status::Failed {
-        report.failed.push(entry);
-        return;
-    }
-    if reader::is_skipped(record) {
-        report.skipped.push(entry);
-        return;
-    }
     if record.status == Status::Warned {
         report.warnings.push(entry.clone());
     }

@@ -63,6 +63,9 @@ pub struct Options {
     pub dry_run: bool,
     /// Remove vanished sources under `paths`.
     pub prune: bool,
+    /// Remove what the index holds of a given folder even if that has no entry at all; else that is
+    /// [`Error::EmptyFolder`], for a disk that is not mounted looks the same.
+    pub allow_empty: bool,
     pub file_timeout: Duration,
     /// How to start an extraction worker: program and arguments.
     pub worker: extract::Worker,

@@ -14,7 +14,7 @@
 //! narrowed the walk, only what is no longer on disk goes, for a narrower run says nothing about the rest.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, VecDeque},
     path::{Path, PathBuf},
 };
 
@@ -54,6 +54,12 @@ pub struct Scope<'a> {
 }
 
 impl Scope<'_> {
+    /// How many records are at or below a folder.
+    pub fn count_below<'a>(&self, folder: &Path, records: impl Iterator<Item = &'a SourceRecord>) -> usize {
+        let place = |record: &SourceRecord| self.roots.absolute(&record.root, &record.path);
+        records.filter(|record| place(record).is_some_and(|place| place.starts_with(folder))).count()
+    }
+
     /// Whether a record that was not found is gone.
     fn is_gone(&self, record: &SourceRecord) -> bool {
         if !self.prune {
@@ -134,7 +140,7 @@ fn is_to_be_retried(old: &SourceRecord) -> bool {
 }
 
 /// The record with the run's tags, if it does not have them all.
-fn retagged(old: &SourceRecord, tags: &BTreeMap<String, String>) -> Option<SourceRecord> {
+pub fn retagged(old: &SourceRecord, tags: &BTreeMap<String, String>) -> Option<SourceRecord> {
     let lacks = tags.iter().any(|(key, value)| old.tags.get(key) != Some(value));
     lacks.then(|| SourceRecord { tags: merged(Some(old), tags), ..old.clone() })
 }
@@ -148,45 +154,79 @@ pub fn merged(old: Option<&SourceRecord>, tags: &BTreeMap<String, String>) -> BT
 
 /// Finds new files that are the ones gone, by content; each gone file is found once, first by a file of the same name.
 /// Only new files of the size of a gone one are hashed, by `hash` (`None`: it cannot be read now).
+/// O(gone + read), also where everything moved and all contents are alike.
 pub fn find_moves(plan: &mut Plan, pipeline: &str, hash: &mut dyn FnMut(&Found) -> Option<String>) {
-    let mut by_size: HashMap<u64, Vec<SourceRecord>> = HashMap::new();
-    for record in &plan.gone {
-        if !record.hash.is_empty() {
-            by_size.entry(record.size_bytes).or_default().push(record.clone());
-        }
-    }
-    if by_size.is_empty() {
-        return;
-    }
+    let mut gone = Gone::new(&plan.gone);
     let mut read = Vec::with_capacity(plan.read.len());
     for mut reading in std::mem::take(&mut plan.read) {
-        let same_size = by_size.get_mut(&reading.found.stat.size_bytes).filter(|gone| !gone.is_empty());
-        let (None, Some(gone)) = (&reading.old, same_size) else {
+        let may_be_moved = reading.old.is_none() && gone.has_size(reading.found.stat.size_bytes);
+        let hash = if may_be_moved { hash(&reading.found) } else { None };
+        let Some(from) = hash.and_then(|hash| gone.take(&reading.found, hash)) else {
             read.push(reading);
             continue;
         };
-        let Some(hash) = hash(&reading.found) else {
+        if keeps_chunks(from, &reading.found.name, pipeline) {
+            plan.moves.push(Move { found: reading.found, from: from.clone() });
+        } else {
+            reading.from = Some(from.clone());
             read.push(reading);
-            continue;
-        };
-        let name = reading.found.name.path.file_name();
-        let same = |record: &SourceRecord| record.hash == hash;
-        let same_name = |record: &SourceRecord| same(record) && record.path.file_name() == name;
-        match gone.iter().position(same_name).or_else(|| gone.iter().position(same)) {
-            None => read.push(reading),
-            Some(at) => {
-                let from = gone.remove(at);
-                plan.gone.retain(|record| record.id != from.id);
-                if keeps_chunks(&from, &reading.found.name, pipeline) {
-                    plan.moves.push(Move { found: reading.found, from });
-                } else {
-                    reading.from = Some(from);
-                    read.push(reading);
-                }
-            }
         }
     }
+    let taken = gone.taken;
+    let mut at = 0;
+    plan.gone.retain(|_| {
+        at += 1;
+        !taken[at - 1]
+    });
     plan.read = read;
+}
+
+/// The records that are gone, by content and name; places in the list they come from.
+struct Gone<'a> {
+    records: &'a [SourceRecord],
+    /// How many of a size are not taken.
+    left: HashMap<u64, usize>,
+    by_content: HashMap<(u64, String), VecDeque<usize>>,
+    by_name: HashMap<(u64, String, String), VecDeque<usize>>,
+    taken: Vec<bool>,
+}
+
+impl<'a> Gone<'a> {
+    fn new(records: &'a [SourceRecord]) -> Self {
+        let taken = vec![false; records.len()];
+        let mut gone =
+            Self { records, left: HashMap::new(), by_content: HashMap::new(), by_name: HashMap::new(), taken };
+        for (at, record) in records.iter().enumerate().filter(|(_, record)| !record.hash.is_empty()) {
+            let (size, hash, name) = (record.size_bytes, &record.hash, record.path.file_name());
+            *gone.left.entry(size).or_default() += 1;
+            gone.by_content.entry((size, hash.clone())).or_default().push_back(at);
+            gone.by_name.entry((size, hash.clone(), name.to_owned())).or_default().push_back(at);
+        }
+        gone
+    }
+
+    fn has_size(&self, size_bytes: u64) -> bool {
+        self.left.get(&size_bytes).is_some_and(|&left| left > 0)
+    }
+
+    /// The first record of this content, of the same name if there is one; each once.
+    fn take(&mut self, found: &Found, hash: String) -> Option<&'a SourceRecord> {
+        let Self { records, left, by_content, by_name, taken } = self;
+        let size = found.stat.size_bytes;
+        // Each list may still hold what was taken through the other; every entry is dropped once.
+        let next = |list: Option<&mut VecDeque<usize>>| {
+            let list = list?;
+            std::iter::from_fn(|| list.pop_front()).find(|&at| !taken[at])
+        };
+        let name = found.name.path.file_name().to_owned();
+        let at =
+            next(by_name.get_mut(&(size, hash.clone(), name))).or_else(|| next(by_content.get_mut(&(size, hash))))?;
+        taken[at] = true;
+        if let Some(left) = left.get_mut(&size) {
+            *left -= 1;
+        }
+        records.get(at)
+    }
 }
 
 /// Whether what was made of the file would be the same under its new name: a name decides formats, and it is the title
@@ -429,6 +469,21 @@ mod tests {
         assert_eq!((pairs(&plan), plan.read.len()), (vec![pair("a/x.md", "c/x.md")], 1));
         let (plan, _) = moves(&[("a/x.md", 10), ("a/y.md", 10)], &[("c/y.md", 10), ("d/x.md", 10)], |_| ());
         assert_eq!(pairs(&plan), [pair("a/y.md", "c/y.md"), pair("a/x.md", "d/x.md")]);
+    }
+
+    #[test]
+    fn a_renamed_tree_of_equal_files_is_found_in_linear_time() {
+        const COUNT: usize = 60_000;
+        let files =
+            |folder: &str| (0..COUNT).map(|n| found("", &format!("{folder}/{n:05}/x.md"), 10)).collect::<Vec<_>>();
+        let gone: Vec<_> = files("a").iter().map(record).collect();
+        let read = files("b").into_iter().map(|found| Reading { found, old: None, from: None }).collect();
+        let mut plan = Plan { gone, read, ..Plan::default() };
+        find_moves(&mut plan, "p1", &mut |_| Some("hash of 10".into()));
+        assert_eq!((plan.moves.len(), plan.read.len(), plan.gone.len()), (COUNT, 0, 0));
+        for (from, to) in pairs(&plan) {
+            assert_eq!(from.strip_prefix('a'), to.strip_prefix('b'));
+        }
     }
 
     #[test]

@@ -209,10 +209,14 @@ fn made(task: &Task, reading: &Reading, hash: &str, document: Document) -> Outco
     Outcome::Made { record: Box::new(record), chunks, texts }
 }
 
-/// What the index says of a file that failed. One that had text and may be read again later keeps its text; one that
-/// vanished leaves no trace; one whose failure is recorded already changes nothing.
+/// What the index says of a file that failed.
+///
+/// A transient failure (a timeout, a worker that was ended, no permission) is none of the bytes: a file that had text
+/// keeps it, under its old place if it was moved, and is tried again by every run; the report names it each time. A
+/// lasting failure (out of memory, a crash, damage) is the new bytes' own: the text of the old ones is not served on as
+/// if it were theirs. A file that vanished leaves no trace; one whose failure is recorded already changes nothing.
 fn failed(task: &Task, reading: &Reading, problem: Problem, hash: &str, format: &str) -> Outcome {
-    let keeps_text = reading.old.as_ref().is_some_and(|old| old.status != Status::Failed);
+    let keeps_text = reading.old.as_ref().or(reading.from.as_ref()).is_some_and(|held| held.status != Status::Failed);
     let is_recorded =
         reading.old.as_ref().is_some_and(|old| plan::is_recorded(old, &reading.found, &problem, &task.pipeline));
     if is_recorded || (problem.transient && (keeps_text || problem.reason == "vanished")) {

@@ -51,7 +51,7 @@ pub enum Event<'a> {
         sources: u64,
         bytes: u64,
     },
-    /// The walk and the plan are done: so many sources (and bytes) have to be read.
+    /// The walk and the plan are done: so many sources (and bytes) have to be read. `Done` comes for each of them.
     Planned {
         sources: u64,
         bytes: u64,
@@ -65,7 +65,7 @@ pub enum Event<'a> {
         path: &'a str,
         seconds: u64,
     },
-    /// A source is extracted and cut.
+    /// A source is extracted and cut; its vectors may be missing still.
     Chunked {
         path: &'a str,
         chunks: u64,
@@ -75,10 +75,15 @@ pub enum Event<'a> {
     Embedded {
         chunks: u64,
     },
-    /// A source failed or was skipped.
+    /// A source failed or was skipped. Not a count: it comes for each problem, and for sources that are not read too.
     Failed {
         path: &'a str,
         problem: &'a Problem,
+    },
+    /// A source that has to be read needs nothing more: it is part of the next commit, or failed, or stands. Exactly once
+    /// for each source that `Planned` counted, after its other events; none for those that a stop or an error left undone.
+    Done {
+        path: &'a str,
     },
     Committed {
         generation: u64,

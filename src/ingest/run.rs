@@ -11,6 +11,7 @@ use super::{
     Event, Observer, Options, Report, Result,
     chunk::{self, embed_hash, embedding_text},
     embed::{Embedded, Hash, Queue},
+    extract::reason,
     feed::Ticket,
     file,
     listing::{List, gone, list},
@@ -20,7 +21,7 @@ use super::{
     survey::Survey,
 };
 use crate::{
-    index::{ChunkRecord, NewChunk, SourceRecord, Status, Writer},
+    index::{self, ChunkRecord, NewChunk, Problem, SourceRecord, Status, Writer},
     model::{
         self, Embedder,
         cache::{EmbeddingCache, Key},
@@ -96,8 +97,9 @@ impl Run<'_> {
             if self.cancel.is_asked() {
                 return Ok(());
             }
-            self.writer.touch(&record)?;
-            list(&mut self.batch, &record, List::Updated, None);
+            if self.touch(&record)? {
+                list(&mut self.batch, &record, List::Updated, None);
+            }
             self.commit_if_full()?;
         }
         for step in std::mem::take(&mut self.survey.plan.moves) {
@@ -135,9 +137,9 @@ impl Run<'_> {
             let embed_hash = embed_hash(&embedding_text(&chunk, self.settings.limit()));
             chunks.push(NewChunk { record: chunk, embed_hash, vector });
         }
-        self.use_root(&record.root);
-        self.writer.remove(from.id)?;
-        self.writer.put(&record, &chunks)?;
+        if !self.put(Some(&from), &record, &chunks)? {
+            return Ok(());
+        }
         if snapshot.space().is_some() {
             self.batch.chunks_reused += chunks.len() as u64;
         }
@@ -174,25 +176,33 @@ impl Run<'_> {
                 if let Some(old) = &reading.old {
                     list(&mut self.report, old, List::Unchanged, None);
                 }
-                Ok(())
+                self.done(&path)
             }
             reader::Outcome::Touched(record) => {
-                self.writer.touch(&record)?;
-                let retagged = reading.old.as_ref().is_some_and(|old| old.tags != record.tags);
-                list(&mut self.batch, &record, if retagged { List::Updated } else { List::Unchanged }, None);
-                Ok(())
+                if self.touch(&record)? {
+                    let retagged = reading.old.as_ref().is_some_and(|old| old.tags != record.tags);
+                    list(&mut self.batch, &record, if retagged { List::Updated } else { List::Unchanged }, None);
+                }
+                self.done(&path)
             }
+            // A worker that dies while the run is being stopped says nothing of its file, which the next run reads.
+            reader::Outcome::Failed { problem, .. } if self.cancel.is_asked() && is_of_worker(&problem) => Ok(()),
             reader::Outcome::Failed { problem, record } => {
                 self.observer.event(Event::Failed { path: &path, problem: &problem });
-                let entry = report::Outcome { path, problems: vec![problem], chunks: 0, from: None };
                 match record {
                     Some(record) => {
-                        self.put(&reading, &record, &[])?;
-                        self.batch.failed.push(entry);
+                        if self.put(reading.from.as_ref(), &record, &[])? {
+                            let from = reading.from.as_ref().map(SourceRecord::display_path);
+                            list(&mut self.batch, &record, List::Updated, from);
+                        }
                     }
-                    None => self.report.failed.push(entry),
+                    None => {
+                        let entry =
+                            report::Outcome { path: path.clone(), problems: vec![problem], chunks: 0, from: None };
+                        self.report.failed.push(entry);
+                    }
                 }
-                Ok(())
+                self.done(&path)
             }
             reader::Outcome::Made { record, chunks, texts } => {
                 if reader::is_skipped(&record) {
@@ -267,7 +277,10 @@ impl Run<'_> {
     /// Writes a file that is whole.
     fn write(&mut self, file: Pending) -> Result<()> {
         let Pending { reading, record, chunks, embedded, .. } = &file;
-        self.put(reading, record, chunks)?;
+        let path = record.display_path();
+        if !self.put(reading.from.as_ref(), record, chunks)? {
+            return self.done(&path);
+        }
         self.batch.chunks_written += chunks.len() as u64;
         if self.embedder.is_some() {
             self.batch.chunks_reused += chunks.len() as u64 - embedded;
@@ -279,16 +292,44 @@ impl Run<'_> {
             (None, None) => List::Added,
         };
         list(&mut self.batch, record, kind, from);
+        self.done(&path)
+    }
+
+    fn done(&self, path: &str) -> Result<()> {
+        self.observer.event(Event::Done { path });
         Ok(())
     }
 
-    /// Puts a source, in place of the one it was moved from too.
-    fn put(&mut self, reading: &Reading, record: &SourceRecord, chunks: &[NewChunk]) -> Result<()> {
+    /// Puts a source, in place of the one it was moved from too. Says whether the index took it.
+    fn put(&mut self, from: Option<&SourceRecord>, record: &SourceRecord, chunks: &[NewChunk]) -> Result<bool> {
         self.use_root(&record.root);
-        if let Some(from) = &reading.from {
+        let result = self.writer.put(record, chunks);
+        let is_taken = self.is_taken(record, result)?;
+        if is_taken && let Some(from) = from {
             self.writer.remove(from.id)?;
         }
-        Ok(self.writer.put(record, chunks)?)
+        Ok(is_taken)
+    }
+
+    /// Replaces a record. Says whether the index took it.
+    fn touch(&mut self, record: &SourceRecord) -> Result<bool> {
+        let result = self.writer.touch(record);
+        self.is_taken(record, result)
+    }
+
+    /// A source that the index refuses has failed and keeps what the index holds of it; any other error ends the run.
+    fn is_taken(&mut self, record: &SourceRecord, result: index::Result<()>) -> Result<bool> {
+        match result {
+            Ok(()) => Ok(true),
+            Err(index::Error::Source { what, .. }) => {
+                let path = record.display_path();
+                let problem = file::transient("refused", &format!("the index refuses it: {what}"));
+                self.observer.event(Event::Failed { path: &path, problem: &problem });
+                self.report.failed.push(report::Outcome { path, problems: vec![problem], chunks: 0, from: None });
+                Ok(false)
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Has a new root recorded with the first source that is written under it.
@@ -357,6 +398,11 @@ impl Run<'_> {
             }
         }
     }
+}
+
+/// It is the worker that failed, for whatever reason.
+fn is_of_worker(problem: &Problem) -> bool {
+    [reason::CRASHED, reason::TIMEOUT, reason::WORKER].contains(&problem.reason.as_str())
 }
 
 fn warn_shortened(record: &mut SourceRecord) {

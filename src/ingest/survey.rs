@@ -2,12 +2,13 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
-    path::PathBuf,
+    path::{Path, PathBuf},
     time::{SystemTime, UNIX_EPOCH},
 };
 
 use super::{
-    Event, Observer, Options, Result, file,
+    Error, Event, Observer, Options, Result, file,
+    listing::{List, list},
     patterns::Patterns,
     plan::{self, Context, Plan, Scope},
     report::Outcome,
@@ -38,7 +39,7 @@ pub struct Survey {
 }
 
 /// Surveys the given paths; `None` if the run was cancelled meanwhile. Errors: a path that is missing or unreadable, a
-/// pattern that is wrong or matches nothing.
+/// pattern that is wrong or matches nothing, an empty folder of which the index holds sources.
 pub fn survey(
     snapshot: &Snapshot,
     options: &Options,
@@ -62,7 +63,7 @@ pub fn survey(
         follow: options.follow,
         max_file_bytes: options.max_file_bytes,
     };
-    let ignored = walk::walk(&targets, &roots, &patterns, &settings, &mut |item| {
+    let walk::Walked { ignored, empty } = walk::walk(&targets, &roots, &patterns, &settings, &mut |item| {
         found.take(item, observer);
         !cancel.is_asked()
     });
@@ -70,10 +71,7 @@ pub fn survey(
         return Ok(None);
     }
     found.tell(observer);
-    mark_known(&patterns, &roots, &targets, catalog.values());
-    patterns.check_all_matched()?;
-
-    let on_disk = |place: &std::path::Path| place.symlink_metadata().is_ok();
+    let on_disk = |place: &Path| place.symlink_metadata().is_ok();
     let scope = Scope {
         roots: &roots,
         targets: &targets,
@@ -81,6 +79,16 @@ pub fn survey(
         prune: options.prune,
         on_disk: (!patterns.is_empty()).then_some(&on_disk),
     };
+    if options.prune && !options.allow_empty {
+        for folder in &empty {
+            let documents = scope.count_below(folder, catalog.values());
+            if documents > 0 {
+                return Err(Error::EmptyFolder { path: as_given(folder, options), documents });
+            }
+        }
+    }
+    mark_known(&patterns, &roots, &targets, catalog.values());
+    patterns.check_all_matched()?;
     let context = Context { pipeline, scanned_ns, tags: &options.tags, scope };
     let mut plan = plan::plan(found.files, catalog, &context);
     plan::find_moves(&mut plan, pipeline, &mut |found: &Found| {
@@ -101,6 +109,12 @@ pub fn survey(
     }
     let failed = found.failed.into_iter().map(|(name, problem)| outcome(&name, problem)).collect();
     Ok(Some(Survey { plan, roots, skipped, failed, warnings: found.warnings, left, ignored }))
+}
+
+/// A target in the words of the one who gave it.
+fn as_given(target: &Path, options: &Options) -> PathBuf {
+    let is_it = |given: &&PathBuf| walk::resolve_if_there(given) == target;
+    options.paths.iter().find(is_it).cloned().unwrap_or_else(|| target.to_owned())
 }
 
 fn outcome(name: &Name, problem: Problem) -> Outcome {
@@ -199,7 +213,7 @@ fn now_ns() -> i64 {
 }
 
 /// What a run without writing would change: sources as they would be listed, chunks guessed from sizes. Files whose stat
-/// proves nothing are hashed, so what is listed is what would be; only extraction may still fail.
+/// proves nothing are hashed, so each source is in the list it would be in; only extraction may still fail.
 pub fn rehearse(survey: &Survey, pipeline: &str, tags: &BTreeMap<String, String>, cancel: &Cancel) -> super::Report {
     /// Bytes of a file for each of its chunks: 200 word pieces of English.
     const BYTES_PER_CHUNK: u64 = 900;
@@ -227,8 +241,9 @@ pub fn rehearse(survey: &Survey, pipeline: &str, tags: &BTreeMap<String, String>
                 }
             },
         };
-        if decision != plan::Decision::Extract {
-            report.unchanged.push(entry(reading.old.as_ref().map_or(0, |old| old.chunks)));
+        if let (Some(old), true) = (&reading.old, decision != plan::Decision::Extract) {
+            let kind = if plan::retagged(old, tags).is_some() { List::Updated } else { List::Unchanged };
+            list(&mut report, old, kind, None);
             continue;
         }
         report.chunks_written += u64::from(chunks);

@@ -91,8 +91,13 @@ pub struct Settings<'a> {
     pub max_file_bytes: u64,
 }
 
+/// Whether a folder is an index, this or another, whatever it is called: its documents are copies.
+fn is_index(folder: &Path) -> bool {
+    folder.join("FORMAT").is_file() && folder.join("text").is_dir() && folder.join("vectors").is_dir()
+}
+
 /// Resolves the given paths. Errors, before anything is done: `MissingPath`, `Unreadable`, `Options` for a path inside
-/// the index.
+/// the index or for another index.
 pub fn targets(paths: &[PathBuf], index_dir: &Path) -> Result<Vec<Target>> {
     let index_dir = resolve_if_there(index_dir);
     let mut targets = Vec::new();
@@ -114,6 +119,11 @@ pub fn targets(paths: &[PathBuf], index_dir: &Path) -> Result<Vec<Target>> {
         if path.starts_with(&index_dir) {
             return Err(Error::Options { what: format!("`{}` is inside the index itself", given.display()) });
         }
+        if is_dir && is_index(&path) {
+            return Err(Error::Options {
+                what: format!("`{}` is an index, not a folder of documents", given.display()),
+            });
+        }
         let target = Target { path, is_dir };
         if !targets.contains(&target) {
             targets.push(target);
@@ -127,15 +137,25 @@ pub fn resolve_if_there(path: &Path) -> PathBuf {
     fs::canonicalize(path).or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_owned())
 }
 
-/// Walks all targets and hands each item to `each`, which may end the walk by returning `false`. Gives the number of
-/// entries that rules, hidden names and patterns left out. Every target must have a root.
+/// What a walk saw besides its items.
+#[derive(Debug, Default, PartialEq)]
+pub struct Walked {
+    /// Entries that rules, hidden names and patterns left out.
+    pub ignored: u64,
+    /// Folders among the targets with no entry at all: nothing found, skipped, ignored or unreadable. Empty folders and
+    /// indexes inside do not count.
+    pub empty: Vec<PathBuf>,
+}
+
+/// Walks all targets and hands each item to `each`, which may end the walk by returning `false`. Every target must have a
+/// root.
 pub fn walk(
     targets: &[Target],
     roots: &Roots,
     patterns: &Patterns,
     settings: &Settings<'_>,
     each: &mut dyn FnMut(Item) -> bool,
-) -> u64 {
+) -> Walked {
     let mut walker = Walker {
         targets,
         roots,
@@ -145,23 +165,28 @@ pub fn walk(
         seen: HashSet::new(),
         visited: HashSet::new(),
         links: Vec::new(),
-        ignored: 0,
+        walked: Walked::default(),
+        entries: 0,
         each,
     };
     for target in targets {
+        walker.entries = 0;
         if !walker.target(target) {
-            return walker.ignored;
+            return walker.walked;
+        }
+        if target.is_dir && walker.entries == 0 {
+            walker.walked.empty.push(target.path.clone());
         }
     }
     // A followed link may hold links, which then stand at the end of the list.
     let mut next = 0;
     while let Some(link) = walker.links.get(next).cloned() {
         if !walker.link(&link) {
-            return walker.ignored;
+            return walker.walked;
         }
         next += 1;
     }
-    walker.ignored
+    walker.walked
 }
 
 struct Walker<'a> {
@@ -175,7 +200,9 @@ struct Walker<'a> {
     /// Real folders and files, while links are followed.
     visited: HashSet<PathBuf>,
     links: Vec<Link>,
-    ignored: u64,
+    walked: Walked,
+    /// Seen below the target at hand.
+    entries: u64,
     each: &'a mut dyn FnMut(Item) -> bool,
 }
 
@@ -221,6 +248,10 @@ impl Walker<'_> {
             return self.skipped(name, file::lasting("outside", "a link that leads out of the given folders"));
         }
         match fs::metadata(&real) {
+            Ok(metadata) if metadata.is_dir() && is_index(&real) => {
+                self.walked.ignored += 1;
+                true
+            }
             Ok(metadata) if metadata.is_dir() => self.tree(real, &link.place, &link.top),
             Ok(metadata) => {
                 let below = link.place.strip_prefix(&link.top).unwrap_or(&link.place);
@@ -251,6 +282,7 @@ impl Walker<'_> {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(error) => {
                     let name = self.name(&root, &path);
+                    self.entries += 1;
                     if !self.failed(name, place, file::io_problem(&error)) {
                         return false;
                     }
@@ -259,9 +291,17 @@ impl Walker<'_> {
             };
             let is_dir = metadata.is_dir();
             let below = place.strip_prefix(top).unwrap_or(&place);
-            if real == self.index_dir || self.patterns.excludes(below, is_dir) || rules.hide(&place, is_dir) {
-                self.ignored += 1;
+            if real == self.index_dir || (is_dir && is_index(&real)) {
+                self.walked.ignored += 1;
                 continue;
+            }
+            if self.patterns.excludes(below, is_dir) || rules.hide(&place, is_dir) {
+                self.walked.ignored += 1;
+                self.entries += 1;
+                continue;
+            }
+            if !is_dir {
+                self.entries += 1;
             }
             let go_on = if is_dir {
                 self.enter(real, place, &mut rules, &mut stack)
@@ -287,6 +327,8 @@ impl Walker<'_> {
     /// Lists a folder and puts it on the stack, unless it was visited before.
     fn enter(&mut self, real: PathBuf, place: PathBuf, rules: &mut Rules, stack: &mut Vec<Folder>) -> bool {
         if self.settings.follow && !self.visited.insert(real.clone()) {
+            // It was walked below another target, which tells whether it is empty.
+            self.entries += 1;
             return true;
         }
         let Some((root, path)) = self.roots.locate(&place) else { return true };
@@ -297,6 +339,7 @@ impl Walker<'_> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return true,
             Err(error) => {
                 let name = self.name(&root, &path);
+                self.entries += 1;
                 return self.failed(name, place, file::io_problem(&error));
             }
         };
@@ -308,7 +351,7 @@ impl Walker<'_> {
 
     fn file(&mut self, name: Name, real: &Path, below: &Path, metadata: &fs::Metadata) -> bool {
         if self.patterns.excludes(below, false) || !self.patterns.includes(below) {
-            self.ignored += 1;
+            self.walked.ignored += 1;
             return true;
         }
         if self.settings.follow && !self.visited.insert(real.to_owned()) {
@@ -361,6 +404,8 @@ mod tests {
     struct Seen {
         lines: Vec<String>,
         ignored: u64,
+        /// How many targets have no entry.
+        empty: usize,
     }
 
     impl Tree {
@@ -395,7 +440,7 @@ mod tests {
             let given: Vec<_> = given.iter().map(|path| self.path(path)).collect();
             let targets = targets(&given, &index_dir).unwrap();
             let mut seen = Seen::default();
-            seen.ignored = walk(&targets, &roots, patterns, &settings, &mut |item| {
+            let walked = walk(&targets, &roots, patterns, &settings, &mut |item| {
                 seen.lines.push(match item {
                     Item::File(found) => found.name.display(),
                     Item::Skipped { name, problem } => format!("{} skipped {}", name.display(), problem.reason),
@@ -404,6 +449,8 @@ mod tests {
                 });
                 true
             });
+            seen.ignored = walked.ignored;
+            seen.empty = walked.empty.len();
             seen
         }
 
@@ -413,7 +460,7 @@ mod tests {
     }
 
     fn seen(lines: &[&str], ignored: u64) -> Seen {
-        Seen { lines: lines.iter().map(|&line| line.to_owned()).collect(), ignored }
+        Seen { lines: lines.iter().map(|&line| line.to_owned()).collect(), ignored, empty: 0 }
     }
 
     #[test]
@@ -463,9 +510,38 @@ mod tests {
     #[test]
     fn an_empty_folder_is_no_error_and_a_missing_one_is() {
         let tree = Tree::new(&[]);
-        assert_eq!(tree.walk(&["."]), seen(&[], 0));
+        assert_eq!(tree.walk(&["."]), Seen { empty: 1, ..Seen::default() });
         let missing = targets(&[tree.path("no")], &tree.path("index"));
         assert!(matches!(missing, Err(Error::MissingPath { .. })));
+    }
+
+    #[test]
+    fn a_folder_is_empty_only_if_nothing_at_all_is_in_it() {
+        let tree = Tree::new(&["ignored/x.log", "hidden/.x", "full/sub/x.md", "index/data", "deep/er/x.md"]);
+        fs::write(tree.path(".gitignore"), "*.log\n").unwrap();
+        fs::remove_file(tree.path("deep/er/x.md")).unwrap();
+        fs::create_dir(tree.path("bare")).unwrap();
+        for (given, want) in [("ignored", 0), ("hidden", 0), ("full", 0), ("bare", 1), ("deep", 1), (".", 0)] {
+            assert_eq!(tree.walk(&[given]).empty, want, "{given}");
+        }
+        // Folders that were walked already below another target are not empty for that.
+        for follow in [false, true] {
+            let none = Patterns::new(&[], &[]).unwrap();
+            let change = |settings: &mut Settings<'_>| settings.follow = follow;
+            assert_eq!(tree.walk_with(&["full/sub", "full", "bare"], &none, change).empty, 1);
+        }
+        let other = Tree::new(&["index/data"]);
+        assert_eq!(other.walk(&["."]), Seen { ignored: 1, empty: 1, ..Seen::default() }, "the index is no document");
+    }
+
+    #[test]
+    fn another_index_is_never_walked_into() {
+        let tree = Tree::new(&["a.md", "old/FORMAT", "old/text/meta.json", "old/vectors/x/1.toc", "old/rag.toml"]);
+        assert_eq!(tree.walk(&["."]), seen(&["a.md"], 1));
+        let named = targets(&[tree.path("old")], &tree.path("index"));
+        assert!(matches!(named, Err(Error::Options { .. })));
+        fs::remove_file(tree.path("old/FORMAT")).unwrap();
+        assert_eq!(tree.walk(&["."]).lines.len(), 4, "a folder with such names alone is none");
     }
 
     #[test]

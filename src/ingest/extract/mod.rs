@@ -77,11 +77,11 @@ pub mod reason {
     pub const ENCRYPTED: &str = "encrypted";
     /// Failure: more text than the limit.
     pub const TOO_LARGE: &str = "too_large";
-    /// Failure: took longer than the limit.
+    /// Failure: took longer than the limit. Transient: a busy machine is slow too, so the bytes are not to blame.
     pub const TIMEOUT: &str = "timeout";
-    /// Failure: needed more memory than the limit.
+    /// Failure: needed more memory than the limit, which the same bytes will again.
     pub const OOM: &str = "oom";
-    /// Failure: the worker died, or the extractor panicked.
+    /// Failure: the worker died, or the extractor panicked. Transient where somebody ended the worker.
     pub const CRASHED: &str = "crashed";
     /// Failure: the worker could not be started or spoken to; a later try may succeed.
     pub const WORKER: &str = "worker";

@@ -54,6 +54,9 @@ impl Extractor {
         command.args(arguments).env_clear().env("MALLOC_ARENA_MAX", "1");
         #[cfg(windows)]
         command.envs(std::env::vars_os().filter(|(name, _)| name.eq_ignore_ascii_case("SystemRoot")));
+        // A signal for our group (Ctrl-C at a terminal) is for us to answer: the file in hand may still become whole.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let failed = |source| Error::Worker { program: program.clone(), source };
         let mut child = command.spawn().map_err(failed)?;
@@ -70,8 +73,8 @@ impl Extractor {
         if matches!(self.worker, Worker::InProcess) {
             return worker::in_process(name, bytes.to_vec(), &self.limits);
         }
-        self.start().map_err(|error| transient(error.to_string()))?;
-        let Some(mut running) = self.child.take() else { return Err(transient("no worker".into())) };
+        self.start().map_err(|error| transient(reason::WORKER, error.to_string()))?;
+        let Some(mut running) = self.child.take() else { return Err(transient(reason::WORKER, "no worker")) };
         let request = Request { name: name.into(), limits: self.limits.clone() };
         let (result, late) = running.ask(&request, bytes);
         match result {
@@ -84,8 +87,9 @@ impl Extractor {
     }
 }
 
-fn transient(message: String) -> Problem {
-    Problem { transient: true, ..problem(reason::WORKER, message) }
+/// A problem of this try, not of the bytes.
+fn transient(reason: &str, message: impl Into<String>) -> Problem {
+    Problem { transient: true, ..problem(reason, message) }
 }
 
 impl Running {
@@ -122,7 +126,7 @@ impl Running {
         let status = status.or_else(|| self.child.wait().ok());
         if late {
             let seconds = limits.timeout.as_secs_f64();
-            return problem(reason::TIMEOUT, format!("not read within {seconds} s"));
+            return transient(reason::TIMEOUT, format!("not read within {seconds} s"));
         }
         if is_nonsense {
             return problem(reason::CRASHED, format!("its reader gave an answer that makes no sense: {error}"));
@@ -135,7 +139,10 @@ impl Running {
             return problem(reason::CRASHED, "its reader died on it (stack overflow)");
         }
         match status.map(death) {
-            Some(Death::Signal(24)) => problem(reason::TIMEOUT, "used more processor time than it may"),
+            Some(Death::Signal(24)) => transient(reason::TIMEOUT, "used more processor time than it may"),
+            Some(Death::Signal(signal)) if SENT.contains(&signal) => {
+                transient(reason::CRASHED, format!("its reader was ended from outside (signal {signal})"))
+            }
             Some(Death::Signal(signal)) => problem(reason::CRASHED, format!("its reader died on it (signal {signal})")),
             Some(Death::Code(code)) => {
                 problem(reason::CRASHED, format!("its reader ended without an answer (exit code {code})"))
@@ -170,6 +177,9 @@ impl Drop for Running {
         let _ = self.child.wait();
     }
 }
+
+/// Hang-up, interrupt, kill, terminate: signals that somebody sent. No document and no limit of ours makes them.
+const SENT: [i32; 4] = [1, 2, 9, 15];
 
 enum Death {
     Signal(i32),

@@ -2,7 +2,8 @@
 //!
 //! It limits itself before the first byte of a document is read: address space, processor time, open files, no file
 //! writes, no core dump. Panics become problems; what cannot be caught (stack overflow, out of memory) ends the process,
-//! which its parent notices. It reads no environment, opens no file and writes nothing but answers.
+//! which its parent notices. It reads no environment, opens no file and writes nothing but answers. Signals that ask
+//! to stop are for its parent: it goes on, and ends when the parent does.
 
 use std::{
     io::{self, Read, Write},
@@ -29,6 +30,7 @@ const MAX_FILE_BYTES: u64 = 4 << 30;
 /// limits of the whole process and silences panics.
 pub fn serve(mut input: impl Read, output: impl Write + Send + 'static) -> io::Result<()> {
     panic::set_hook(Box::new(|_| {}));
+    leave_signals_to_parent()?;
     limit_process();
     // One request at a time: the parent sends the next when it has the answer.
     let (requests, taken) = mpsc::sync_channel(1);
@@ -72,6 +74,23 @@ fn contained(name: &str, bytes: Vec<u8>, limits: &Limits) -> Result<Document, Pr
 
 fn panicked() -> Problem {
     problem(reason::CRASHED, "its reader failed on it (a panic)")
+}
+
+/// Takes hang-up, interrupt and terminate without doing anything.
+#[cfg(unix)]
+fn leave_signals_to_parent() -> io::Result<()> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    use std::sync::{Arc, atomic::AtomicBool};
+    let nobody_looks = Arc::new(AtomicBool::new(false));
+    for signal in [SIGHUP, SIGINT, SIGTERM] {
+        signal_hook::flag::register(signal, Arc::clone(&nobody_looks))?;
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn leave_signals_to_parent() -> io::Result<()> {
+    Ok(())
 }
 
 #[cfg(unix)]
