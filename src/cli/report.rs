@@ -160,6 +160,9 @@ fn ingest_hint(error: &ingest::Error) -> Option<String> {
             "check the spelling; nothing was changed. To remove documents that are gone for good use `rag rm`"
         }
         ingest::Error::BadPattern { .. } => "patterns are globs: `*.md`, `docs/**`, `!drafts/**`",
+        ingest::Error::EmptyFolder { .. } => {
+            "nothing was changed: is a disk not mounted? `--allow-empty` takes the documents out of the index"
+        }
         ingest::Error::NoMatch { .. } => "quote patterns so that the shell does not expand them",
         _ => return None,
     };

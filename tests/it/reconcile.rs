@@ -89,6 +89,19 @@ fn a_missing_root_is_an_error_and_never_a_mass_delete() {
 }
 
 #[test]
+fn an_emptied_folder_is_asked_about() {
+    let house = House::with_index();
+    for entry in fs::read_dir(house.path("sample-docs")).unwrap() {
+        fs::remove_file(entry.unwrap().path()).unwrap();
+    }
+    let ran = house.rag(["ingest", "sample-docs"]).exits(2);
+    assert!(ran.stderr.contains("12 documents") && ran.stderr.contains("--allow-empty"), "{}", ran.stderr);
+    assert_eq!(paths(&house).len(), 12);
+    house.rag(["ingest", "sample-docs", "--allow-empty"]).ok();
+    assert_eq!(paths(&house).len(), 0);
+}
+
+#[test]
 fn collections_do_not_touch_each_other() {
     let house = House::new();
     house.write("docs/a.md", "The kingfisher nests in the bank.\n");

@@ -65,6 +65,9 @@ pub struct Args {
     /// Keep documents whose files have vanished
     #[arg(long)]
     no_prune: bool,
+    /// Let a folder that is empty now take its documents out of the index
+    #[arg(long)]
+    allow_empty: bool,
     /// Let warnings count as failures (exit 3)
     #[arg(long)]
     strict: bool,
@@ -114,6 +117,7 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
         jobs: jobs.or(std::thread::available_parallelism().ok().map(|n| n.get())).unwrap_or(1),
         dry_run: args.dry_run,
         prune: !args.no_prune,
+        allow_empty: args.allow_empty,
         file_timeout: args.file_timeout.or(config.time("ingest.file_timeout")).unwrap_or(Duration::from_secs(60)),
         worker: worker()?,
     };

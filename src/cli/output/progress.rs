@@ -95,13 +95,10 @@ impl Observer for Progress {
                 drop(state);
                 return self.say(&format!("still reading {} after {seconds} s", sanitize::line(path)));
             }
-            Event::Chunked { chunks, .. } => {
-                state.done += 1;
-                state.chunks += chunks;
-            }
+            Event::Chunked { chunks, .. } => state.chunks += chunks,
+            Event::Done { .. } => state.done += 1,
             Event::Embedded { chunks } => state.embedded += chunks,
             Event::Failed { path, problem } => {
-                state.done += 1;
                 if let Some(bar) = &self.bar {
                     bar.println(format!("failed  {}  {}", sanitize::line(path), problem_line(problem)));
                 }
