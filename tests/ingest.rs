@@ -711,6 +711,36 @@ fn a_stop_before_the_first_change_changes_nothing() {
 }
 
 #[test]
+fn a_run_leaves_nothing_in_the_cache_that_is_in_the_index() {
+    let cached = |house: &House| {
+        let folder = house.path(".rag/cache");
+        rag::model::cache::EmbeddingCache::open(&folder, house.embedder.space()).unwrap().len()
+    };
+    let house = many(30);
+    house.run(&["docs"]);
+    assert_eq!(cached(&house), 0);
+    // A long file that is not whole when the run is stopped: its vectors wait for the next run, those of others do not.
+    let long: String =
+        (0..300).map(|n| format!("## Part {n}\n\nThis part speaks of valve {n} at length.\n\n")).collect();
+    house.write("docs/long.md", &long);
+    house.write("docs/000.md", "# Short\n\nA short text that is whole at once.\n");
+    let (cancel, before) = (Cancel::default(), house.embedder.passages());
+    let stop = |event: Event<'_>| {
+        if matches!(event, Event::Embedded { .. }) && house.embedder.passages() >= before + 50 && !cancel.is_asked() {
+            cancel.ask();
+        }
+    };
+    let in_order = Options { jobs: 1, ..house.options(&["docs"]) };
+    let report = house.try_run(&in_order, &stop, &cancel).unwrap();
+    assert_eq!(paths(&report.updated), ["docs/000.md"]);
+    let made = cached(&house);
+    let report = house.run(&["docs"]);
+    assert_eq!(paths(&report.added), ["docs/long.md"]);
+    assert_eq!((made > 0, report.chunks_embedded + made as u64), (true, report.chunks_written));
+    assert_eq!(cached(&house), 0);
+}
+
+#[test]
 fn a_failing_model_ends_the_run_after_what_is_whole() {
     let mut house = many(40);
     house.embedder = FakeEmbedder::failing_after(10);
@@ -810,7 +840,13 @@ fn each_planned_source_is_done_once() {
                 vanishing.into_iter().for_each(|path| fs::remove_file(house.path(path)).unwrap());
             }
             Event::Done { path } => done.lock().unwrap().push(path.to_owned()),
-            _ => {}
+            Event::Found { .. }
+            | Event::Started { .. }
+            | Event::Slow { .. }
+            | Event::Chunked { .. }
+            | Event::Embedded { .. }
+            | Event::Failed { .. }
+            | Event::Committed { .. } => {}
         };
         house.try_run(&house.options(&["docs"]), &hear, &Cancel::default()).unwrap();
         let mut done = done.into_inner().unwrap();

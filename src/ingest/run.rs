@@ -46,6 +46,8 @@ pub struct Pending {
     chunks: Vec<NewChunk>,
     missing: usize,
     embedded: u64,
+    /// Of its texts in the cache.
+    keys: Vec<Key>,
     _ticket: Ticket,
 }
 
@@ -212,7 +214,15 @@ impl Run<'_> {
                 }
                 let bytes = reading.found.stat.size_bytes;
                 self.observer.event(Event::Chunked { path: &path, chunks: chunks.len() as u64, bytes });
-                let pending = Pending { reading, record: *record, chunks, missing: 0, embedded: 0, _ticket: ticket };
+                let pending = Pending {
+                    reading,
+                    record: *record,
+                    chunks,
+                    missing: 0,
+                    embedded: 0,
+                    keys: vec![],
+                    _ticket: ticket,
+                };
                 self.find_vectors(pending, texts)
             }
         }
@@ -230,12 +240,14 @@ impl Run<'_> {
                     chunk.vector = Some(vector.to_vec());
                     continue;
                 }
+                let key = Key::of(&text);
+                file.keys.push(key);
                 if let Some(waiting) = self.wanted.get_mut(&hash) {
                     waiting.push((number, at));
                     file.missing += 1;
                     continue;
                 }
-                chunk.vector = self.cached(embedder, &text);
+                chunk.vector = self.cached(embedder, key);
                 if chunk.vector.is_none() {
                     self.wanted.insert(hash, vec![(number, at)]);
                     file.missing += 1;
@@ -363,21 +375,20 @@ impl Run<'_> {
         self.report.append(std::mem::take(&mut self.batch));
         self.batch_began = None;
         // What was embedded for files that are not whole yet may be needed again after a crash, so it stays.
-        if self.files.is_empty()
-            && let Some(cache) = &self.cache
-        {
-            self.cache = cache.clear().is_ok().then(|| self.cache.take()).flatten();
+        let in_flight = self.files.values().flat_map(|file| file.keys.iter().copied()).collect();
+        if self.cache.as_ref().is_some_and(|cache| cache.retain(&in_flight).is_err()) {
+            self.cache = None;
         }
         Ok(())
     }
 
     /// A vector of this run that waits for its commit, or of a run before it that was cut off.
-    fn cached(&mut self, embedder: &dyn Embedder, text: &str) -> Option<Vec<f32>> {
+    fn cached(&mut self, embedder: &dyn Embedder, key: Key) -> Option<Vec<f32>> {
         if self.cache.is_none() {
             // The cache saves work and nothing else: a run goes on without it.
             self.cache = EmbeddingCache::open(&self.options.index_dir.join(CACHE_DIR), embedder.space()).ok();
         }
-        self.cache.as_ref()?.get(Key::of(text)).ok().flatten()
+        self.cache.as_ref()?.get(key).ok().flatten()
     }
 
     fn remember(&mut self, text: &str, vector: &[f32]) {

@@ -1,8 +1,9 @@
 //! Vectors on their way into an index: a file that lets an interrupted ingest go on without embedding a text twice.
 //!
 //! One file a space, appended to, never synced: a crash may lose its tail, and each record is checked when it is read.
+//! A folder keeps the cache that was opened last: that of a space no longer written would never be cleared.
 //! Useful for: the texts of one ingest, from their embedding to the commit. Not useful for: keeping vectors for good; the
-//! index does, and the cache is cleared after a commit.
+//! index does, and a commit leaves only what still waits.
 //!
 //! ```text
 //! | 0: magic "RAGE" 1A 0A | u16 version | u32 dim | u32 crc32c of the 12 bytes before |
@@ -11,7 +12,7 @@
 //! Numbers are little-endian.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     fs::{self, File},
     io::{self, BufReader, Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
@@ -25,12 +26,15 @@ use crate::types::EmbeddingSpace;
 pub const MAX_CACHE_BYTES: u64 = 1 << 30;
 
 const MAGIC: &[u8; 6] = b"RAGE\x1a\n";
+/// Of a cache's file name.
+const EXTENSION: &str = "cache";
+
 const VERSION: u16 = 1;
 const HEADER_BYTES: usize = 16;
 const CRC_BYTES: usize = 4;
 
 /// What stands for a text: the first 16 bytes of its blake3.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key([u8; KEY_BYTES]);
 
 const KEY_BYTES: usize = 16;
@@ -63,19 +67,17 @@ struct State {
 }
 
 impl EmbeddingCache {
-    /// Opens or makes the cache of `space` in `folder`, which is made if it is missing. Reads the file once; records that
-    /// are damaged or torn are forgotten, and a file of another version or dimension is begun anew.
+    /// Opens or makes the cache of `space` in `folder`, which is made with mode 0700 if it is missing; caches of other
+    /// spaces in it are removed. Reads the file once; records that are damaged or torn are forgotten, and a file of
+    /// another version or dimension is begun anew.
     pub fn open(folder: &Path, space: &EmbeddingSpace) -> Result<Self> {
         Self::open_with_limit(folder, space, MAX_CACHE_BYTES)
     }
 
     fn open_with_limit(folder: &Path, space: &EmbeddingSpace, limit: u64) -> Result<Self> {
-        fs::create_dir_all(folder).map_err(|source| Error::Io {
-            act: "make the folder",
-            path: folder.to_owned(),
-            source,
-        })?;
-        let path = folder.join(format!("{}.cache", space.folder()));
+        make_folder(folder).map_err(|source| Error::Io { act: "make the folder", path: folder.to_owned(), source })?;
+        let path = folder.join(format!("{}.{EXTENSION}", space.folder()));
+        remove_others(folder, &path);
         let failed = |act: &'static str| {
             let path = path.clone();
             move |source| Error::Io { act, path, source }
@@ -127,6 +129,36 @@ impl EmbeddingCache {
         state.file.set_len(HEADER_BYTES as u64).map_err(|source| self.failed("clear", source))
     }
 
+    /// Forgets every vector but those of `keys` and gives the space of the rest on disk back. Reads and writes what it
+    /// keeps and moves.
+    pub fn retain(&self, keys: &HashSet<Key>) -> Result<()> {
+        let mut state = self.state();
+        let size = record_bytes(self.dim) as u64;
+        let mut kept: Vec<(u64, Key)> =
+            state.records.iter().filter(|(key, _)| keys.contains(key)).map(|(key, start)| (*start, *key)).collect();
+        kept.sort_unstable();
+        // Every record moves towards the beginning, onto whole places of records that are moved or forgotten already, so
+        // whatever a crash leaves is whole records, torn ones that their checksums tell, and copies.
+        state.records.clear();
+        state.end = HEADER_BYTES as u64;
+        let mut record = vec![0; record_bytes(self.dim)];
+        for (start, key) in kept {
+            let end = state.end;
+            if start != end {
+                let State { file, .. } = &mut *state;
+                let moved = file
+                    .seek(SeekFrom::Start(start))
+                    .and_then(|_| file.read_exact(&mut record))
+                    .and_then(|()| file.seek(SeekFrom::Start(end)))
+                    .and_then(|_| file.write_all(&record));
+                moved.map_err(|source| self.failed("shorten", source))?;
+            }
+            state.records.insert(key, end);
+            state.end = end + size;
+        }
+        state.file.set_len(state.end).map_err(|source| self.failed("shorten", source))
+    }
+
     /// How many vectors are here.
     pub fn len(&self) -> usize {
         self.state().records.len()
@@ -142,6 +174,30 @@ impl EmbeddingCache {
 
     fn failed(&self, act: &'static str, source: io::Error) -> Error {
         Error::Io { act, path: self.path.clone(), source }
+    }
+}
+
+/// Makes a folder that is nobody else's business; those above it as usual.
+fn make_folder(folder: &Path) -> io::Result<()> {
+    if let Some(parent) = folder.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    match builder.create(folder) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && folder.is_dir() => Ok(()),
+        made => made,
+    }
+}
+
+/// Removes the caches of other spaces. One that cannot be removed costs space and nothing else.
+fn remove_others(folder: &Path, ours: &Path) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for path in entries.flatten().map(|entry| entry.path()) {
+        if path != ours && path.extension().is_some_and(|extension| extension == EXTENSION) {
+            let _ = fs::remove_file(path);
+        }
     }
 }
 
@@ -337,7 +393,57 @@ mod tests {
         assert!(cache.is_empty());
         let kept: Vec<bool> = (0..4).map(|i| cache.put(key(i), &vector(i)).expect("no error")).collect();
         assert_eq!(kept, [true, true, false, false]);
-        assert_eq!(open(folder.path()).len(), 2);
+        drop(cache);
+        assert!(open(folder.path()).is_empty(), "a folder keeps one cache");
+        assert_eq!(fs::read_dir(folder.path()).expect("listed").count(), 1);
+    }
+
+    #[test]
+    fn only_caches_are_removed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::write(folder.path().join("a.txt"), "x").expect("written");
+        fs::write(folder.path().join("old.cache"), "x").expect("written");
+        filled(folder.path(), 1);
+        let mut names: Vec<_> =
+            fs::read_dir(folder.path()).expect("listed").map(|entry| entry.expect("listed").file_name()).collect();
+        names.sort_unstable();
+        assert_eq!(names.len(), 2);
+        assert!(names.contains(&"a.txt".into()) && !names.contains(&"old.cache".into()), "{names:?}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn folder_and_file_are_closed_to_others() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().expect("a folder");
+        let folder = folder.path().join("deep/cache");
+        let file = filled(&folder, 1);
+        let mode = |path: &Path| fs::metadata(path).expect("there").permissions().mode() & 0o777;
+        assert_eq!((mode(&folder), mode(&file)), (0o700, 0o600));
+    }
+
+    #[test]
+    fn what_is_retained_is_all_that_is_left() {
+        for keep in [vec![], vec![0], vec![4], vec![1, 3], vec![0, 1, 2, 3, 4], vec![2, 9]] {
+            let folder = tempfile::tempdir().expect("a folder");
+            let path = filled(folder.path(), 5);
+            let cache = open(folder.path());
+            cache.retain(&keep.iter().map(|&i| key(i)).collect()).expect("shortened");
+            let check = |cache: &EmbeddingCache| {
+                for i in 0..5 {
+                    let want = keep.contains(&i).then(|| vector(i));
+                    assert_eq!(cache.get(key(i)).expect("read"), want, "{keep:?}: {i}");
+                }
+            };
+            check(&cache);
+            let left = keep.iter().filter(|&&i| i < 5).count();
+            assert_eq!(fs::metadata(&path).expect("there").len(), (HEADER_BYTES + left * record_bytes(DIM)) as u64);
+            assert!(cache.put(key(7), &vector(7)).expect("kept"));
+            drop(cache);
+            let cache = open(folder.path());
+            check(&cache);
+            assert_eq!((cache.len(), cache.get(key(7)).expect("read")), (left + 1, Some(vector(7))));
+        }
     }
 
     #[test]
