@@ -152,7 +152,9 @@ fn a_key_is_sent_and_never_shown() {
     assert_eq!(sent[0].header("authorization"), Some(format!("Bearer {key}").as_str()));
     // An address may hold one too.
     let address = "http://user:sk-canary-9876@127.0.0.1:9/v1";
-    for arguments in [["ask", QUESTION, "--no-stream"], ["config", "--json", "--quiet"], ["status", "--json", "--quiet"]] {
+    for arguments in
+        [["ask", QUESTION, "--no-stream"], ["config", "--json", "--quiet"], ["status", "--json", "--quiet"]]
+    {
         let ran = house.rag_env(arguments, &[("RAG_LLM_URL", address), ("RAG_EMBED_URL", address)]);
         assert!(!ran.stdout.contains("canary") && !ran.stderr.contains("canary"), "{}{}", ran.stdout, ran.stderr);
     }
