@@ -421,6 +421,13 @@ fn facts_of_another_section() {
         (0, "A new cable costs £118 and a new motor costs £34.", false),
         (0, "A new motor takes 4 days.", false),
         (0, "The price of a new cable is £29.", false),
+        // Numbers of the section's other sentence, and of sections alike.
+        (0, "A refund takes five to seven working days.", false),
+        (0, "Refunds are paid within 30 days.", false),
+        (0, "A pump costs £118.", false),
+        (0, "Return postage is £11.50.", false),
+        (1, "A certificate is due after six weeks.", false),
+        (1, "Ten days of sick leave can be carried over.", false),
         // No fact, and words of many places.
         (0, "Pumps in an unopened bag leave the warehouse on average before noon.", false),
         // True.
@@ -442,6 +449,10 @@ fn facts_of_another_section() {
         (1, "Sick pay lasts for six weeks, after which a doctor in Leeds decides.", true),
         (1, "Ten days of annual leave can be carried over.", true),
         (1, "Travel receipts are due by 15 March 2025.", true),
+        (0, "Replacing the shaft seal takes 4 days.", true),
+        (0, "Brightwater Pumps pays refunds within five working days.", true),
+        (0, "Delivery costs £4.90 in the United Kingdom and £11.50 elsewhere in Europe.", true),
+        (1, "The limit for hotels is £120 a night.", true),
         // True by two neighbouring sentences.
         (0, "Refunds of a pump sent back within 30 days are paid to the card.", true),
         (

@@ -131,6 +131,15 @@ impl Fact {
     }
 }
 
+/// The word only says of which kind an amount is, which the amount itself says as well: `costs £29`, `| £29 |`.
+pub(super) fn tells_a_kind(norm: &str) -> bool {
+    const STEMS: [&str; 16] = [
+        "cost", "price", "take", "took", "last", "weigh", "amount", "kost", "preis", "dauer", "wieg", "cuesta",
+        "precio", "dura", "tarda", "coût",
+    ];
+    STEMS.iter().any(|stem| norm.strip_prefix(stem).is_some_and(|rest| rest.chars().count() <= 2))
+}
+
 fn is_money(unit: &Unit) -> bool {
     matches!(unit.measure, super::units::Measure::Currency(_))
 }
@@ -152,6 +161,9 @@ mod tests {
         for (lang, a, b, want) in [
             ("en", "168 hours", "168h", true),
             ("en", "7 days", "168 hours", true),
+            ("en", "five working days", "5 days", true),
+            ("en", "30 days", "thirty business days", true),
+            ("en", "five working days", "5 working hours", false),
             ("en", "twenty-five days", "25 days", true),
             ("en", "25 days", "25 hours", false),
             ("en", "25,000 users", "25000 users", true),

@@ -2,7 +2,8 @@
 //!
 //! Useful for: flagging invented numbers and names, flipped negations, swapped amounts, and sentences about something
 //! else; the same input always gives the same verdict. Not for: entailment that needs knowledge or reasoning: a true
-//! paraphrase in other words is `weak`, a sum of two numbers is `unsupported`.
+//! paraphrase in other words is `weak`, a sum of two numbers is `unsupported`, and a sentence
+//! that mixes up neighbouring sentences of one section may pass.
 
 mod calendar;
 mod claim;

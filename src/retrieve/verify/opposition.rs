@@ -4,7 +4,7 @@
 use super::{
     claim::Claim,
     evidence::{Clause, Evidence, binding},
-    facts::{Bound, Fact},
+    facts::{Bound, Fact, tells_a_kind},
     has_word,
     names::Name,
     polarity::{are_opposites, denies, has_scope, is_opposable_stop, widened},
@@ -62,7 +62,13 @@ fn align(words: &[&Word], facts: &[&Fact], said: &[Said]) -> Vec<f32> {
 fn other_number(claim: &Claim, own: &Clause, said: &[Said]) -> Option<String> {
     let words = claim.content_of(own);
     for fact in own.facts.iter().filter(binding) {
-        let others: Vec<&Fact> = own.facts.iter().filter(binding).filter(|other| !std::ptr::eq(*other, fact)).collect();
+        // `… and takes 5 days`: who takes them was said before.
+        let bare = !words.is_empty() && words.iter().all(|word| tells_a_kind(&word.norm));
+        if bare && fact.is_number() && claim.clauses.len() > 1 {
+            continue;
+        }
+        // Numbers of one kind, `five to seven`, move together: only what else is said tells which thing is meant.
+        let others: Vec<&Fact> = own.facts.iter().filter(binding).filter(|other| !fact.is_like(other)).collect();
         let aligned = align(&words, &others, said);
         let best = |keep: &dyn Fn(&Clause) -> bool| {
             let kept = said.iter().zip(&aligned).filter(|((_, clause), _)| keep(clause));

@@ -9,7 +9,7 @@ use super::{
     calendar::{month_of, weekday_of, weekdays_between},
     facts::{Bound, Fact, Value},
     numerals,
-    units::unit_of,
+    units::{Measure, unit_of},
 };
 use crate::retrieve::words::{is_cjk, is_invisible};
 
@@ -358,6 +358,10 @@ impl<'a> Reader<'a> {
             }
         }
         if unit.is_none() {
+            // `five working days`
+            let working = self.word(used).is_some_and(is_day_kind)
+                && self.word(used + 1).and_then(unit_of).is_some_and(|unit| unit.measure == Measure::Seconds);
+            used += usize::from(working);
             let dash = usize::from(matches!(self.sign(used), Some('-' | '‑')) && self.word(used + 1).is_some());
             let degree = usize::from(self.sign(used) == Some('°'));
             let named = match (self.token(used + dash + degree), degree) {
@@ -470,6 +474,11 @@ const AT_LEAST: [&str; 26] = [
     "exceed",
     "no earlier than",
 ];
+
+/// Which days are counted.
+fn is_day_kind(word: &str) -> bool {
+    matches!(word, "working" | "business" | "calendar" | "consecutive")
+}
 
 fn is_ordinal_ending(word: &str) -> bool {
     matches!(word, "st" | "nd" | "rd" | "th")

@@ -9,7 +9,7 @@ use super::{
     SUPPORTED,
     claim::Claim,
     evidence::{Clause, Evidence, binding},
-    facts::Fact,
+    facts::{Fact, tells_a_kind},
 };
 use crate::retrieve::words::Word;
 
@@ -183,25 +183,16 @@ fn weigh<'e, 'p>(
     Some(Found { evidence, window: window.clone(), share, elsewhere })
 }
 
-/// The passages have another number of the kind for a word of the claim that does not stand where the claim's own is.
+/// The passages have other numbers of the kind for a word of the claim that does not stand where the claim's own are.
 fn has_rival(fact: &Fact, own: &Clause, words: &[&Word], elsewhere: &[usize], cited: &[&Evidence]) -> bool {
-    let another =
-        |other: &Fact| binding(&other) && fact.is_like(other) && !own.facts.iter().any(|known| known.agrees(other));
+    let like = |other: &Fact| binding(&other) && fact.is_like(other);
+    let others = |clause: &Clause| {
+        clause.facts.iter().any(like) && !own.facts.iter().filter(|own| like(own)).all(|own| clause.says(own))
+    };
     cited.iter().any(|evidence| {
-        evidence.clauses.iter().filter(|clause| clause.facts.iter().any(another)).any(|clause| {
-            !clause.facts.iter().any(|other| fact.agrees(other))
-                && elsewhere.iter().any(|at| clause.find(words[*at], evidence.german))
-        })
+        let mut rivals = evidence.clauses.iter().filter(|clause| others(clause));
+        rivals.any(|clause| elsewhere.iter().any(|at| clause.find(words[*at], evidence.german)))
     })
-}
-
-/// The word only says of which kind an amount is, which the amount itself says as well: `costs £29`, `| £29 |`.
-fn tells_a_kind(norm: &str) -> bool {
-    const STEMS: [&str; 16] = [
-        "cost", "price", "take", "took", "last", "weigh", "amount", "kost", "preis", "dauer", "wieg", "cuesta",
-        "precio", "dura", "tarda", "coût",
-    ];
-    STEMS.iter().any(|stem| norm.strip_prefix(stem).is_some_and(|rest| rest.chars().count() <= 2))
 }
 
 fn reason(anchor: &Anchor, words: &[&Word], claim: &str, found: &Found) -> String {
