@@ -105,6 +105,10 @@ fn the_library_neither_prints_nor_reads_its_surroundings() {
         let text = fs::read_to_string(&path).unwrap();
         let product = text.split("#[cfg(test)]").next().unwrap();
         for word in ["println!(", "eprintln!(", "env::var(", "env::vars", "env::home_dir", "is_terminal()"] {
+            // A worker process starts with nothing of the environment but what Windows itself needs to start it.
+            if (word, short.as_str()) == ("env::vars", "ingest/extract/pool.rs") {
+                continue;
+            }
             assert!(!product.contains(word), "src/{short} uses {word}: that is the door's business");
         }
     }
