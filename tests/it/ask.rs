@@ -260,10 +260,10 @@ fn a_real_llm() {
     if ran.code == 5 && ran.stdout.is_empty() {
         assert!(ran.json_error()["message"].as_str().unwrap().contains("512"), "{}", ran.stderr);
     }
-    // A hang-up frees the server.
+    // A hang-up frees the server. It reads a prompt to its end before it looks, so the prompt is short.
     let mut child = house
         .command()
-        .args(["ask", QUESTION, "--max-tokens", "800"])
+        .args(["ask", QUESTION, "--max-tokens", "800", "-k", "1"])
         .envs(variables)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -272,5 +272,5 @@ fn a_real_llm() {
     assert!(server.becomes(true, Duration::from_secs(20)), "the server begins");
     child.kill().unwrap();
     child.wait().unwrap();
-    assert!(server.becomes(false, Duration::from_secs(10)), "the server stops when nobody listens");
+    assert!(server.becomes(false, Duration::from_secs(20)), "the server stops when nobody listens");
 }
