@@ -1,5 +1,7 @@
 //! The arrows of ARCHITECTURE.md: which room may name which. A wrong one is an error here, with its line.
 
+#![allow(clippy::unwrap_used)]
+
 use std::{
     fs,
     path::{Path, PathBuf},

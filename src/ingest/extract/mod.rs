@@ -1,7 +1,7 @@
 //! One format a file, behind one trait; and the worker process that runs them, so that a hostile file costs one file.
 //!
 //! [`extract`] goes from bytes to a document in this process, without any containment. [`Extractor`] does the same in a
-//! child process under limits. A new format is a file here, a line in [`extractor`] and a word in [`Format`].
+//! child process under limits. A new format is a file here, a line in `extractor` and a word in [`Format`].
 
 #[cfg(test)]
 mod battery;
