@@ -721,7 +721,7 @@ fn a_run_leaves_nothing_in_the_cache_that_is_in_the_index() {
     assert_eq!(cached(&house), 0);
     // A long file that is not whole when the run is stopped: its vectors wait for the next run, those of others do not.
     let long: String =
-        (0..300).map(|n| format!("## Part {n}\n\nThis part speaks of valve {n} at length.\n\n")).collect();
+        (0..3000).map(|n| format!("## Part {n}\n\nThis part speaks of valve {n} at length.\n\n")).collect();
     house.write("docs/long.md", &long);
     house.write("docs/000.md", "# Short\n\nA short text that is whole at once.\n");
     let (cancel, before) = (Cancel::default(), house.embedder.passages());
