@@ -7,7 +7,7 @@ use std::{hint::black_box, ops::Deref, sync::Arc};
 
 use divan::{Bencher, counter::ItemsCount};
 use rag::index::vector::{
-    NewRow, Segment, Set, Tombstones, encode_segment,
+    NewRow, Segment, SegmentOptions, Set, Tombstones, encode_segment,
     kernels::{self, Kernels},
 };
 
@@ -99,7 +99,8 @@ fn set(dim: usize, count: usize) -> Set {
     let id = |row: usize| (row as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let row = |(row, vector)| NewRow { id: id(row), hash: [0; 16], vector };
     let rows: Vec<_> = values.chunks(dim).enumerate().map(row).collect();
-    let segment = Segment::open(Arc::new(Aligned::copy(&encode_segment(dim, &rows)))).expect("just written");
+    let segment = Segment::open(Arc::new(Aligned::copy(&encode_segment(dim, &rows, &SegmentOptions::default()))))
+        .expect("just written");
     Set::new(dim, vec![(segment, Tombstones::default())])
 }
 

@@ -76,6 +76,7 @@ pub const SETTINGS: &[Setting] = &[
     shared("retrieve.alpha", Shape::Share, None, "weight of the dense leg"),
     shared("retrieve.min_score", Shape::Share, None, "least relevance of a result"),
     shared("retrieve.per_source", Shape::Number(1, 1000), None, "most results of one source"),
+    shared("retrieve.recall", Shape::Share, None, "share of the nearest chunks that a graph must find"),
     shared("retrieve.mmr", Shape::Share, None, "diversity: 1 relevance alone, 0 diversity alone"),
     own("embed.url", Shape::Text, None, "OpenAI-style endpoint for embeddings; unset: the built-in model"),
     own("embed.model", Shape::Text, None, "model name at that endpoint"),

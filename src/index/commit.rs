@@ -17,7 +17,7 @@ use super::{
     manifest::{Manifest, TocFile},
     snapshot::Snapshot,
     vector::{
-        Bytes, FileEntry, NewRow, Segment, Set, Toc, TocEntry, Tombstones, encode_segment, live_rows, write_segment,
+        Bytes, FileEntry, LiveRows, NewRow, Segment, SegmentOptions, Set, Toc, TocEntry, Tombstones, encode_segment,
     },
     writer::Batch,
 };
@@ -106,7 +106,7 @@ impl Vectors<'_> {
             for row in &rows {
                 live_sum.iter_mut().zip(row.vector).for_each(|(sum, value)| *sum += f64::from(*value));
             }
-            let encoded = Arc::new(encode_segment(dim, &rows));
+            let encoded = Arc::new(encode_segment(dim, &rows, &SegmentOptions::default()));
             let segment = Segment::open(Arc::clone(&encoded) as Bytes).map_err(|damage| self.damaged("", &damage))?;
             parts.push(Part { segment, tombstones: Tombstones::default(), file: None, tombstones_file: None });
             bytes = Some(encoded);
@@ -160,7 +160,7 @@ impl Vectors<'_> {
                 part.tombstones.insert(row);
                 part.tombstones_file = None;
                 let row = part.segment.row(row);
-                live_sum.iter_mut().zip(row).for_each(|(sum, value)| *sum -= f64::from(*value));
+                live_sum.iter_mut().zip(&*row).for_each(|(sum, value)| *sum -= f64::from(*value));
             }
         }
         parts.retain(|part| part.tombstones.len() < part.segment.len());
@@ -179,15 +179,15 @@ impl Vectors<'_> {
             .map(|(_, part)| (&part.segment, &part.tombstones))
             .collect();
         // Verifies the segments first, so damage is never sealed under a new checksum.
-        let rows = live_rows(&sources).map_err(|damage| self.damaged("", &damage))?;
+        let live = LiveRows::of(&sources).map_err(|damage| self.damaged("", &damage))?;
         let name = layout::segment_name(self.generation, 1);
         let path = self.folder.join(&name);
         let tmp = self.dir.join(layout::TMP_DIR);
         let (bytes, checksum) = self
             .disk
-            .stream_file(&tmp, &path, |out| write_segment(dim, &rows, out))
+            .stream_file(&tmp, &path, |out| live.write(dim, &SegmentOptions::default(), out))
             .map_err(|source| self.failed("write", &name, source))?;
-        drop(rows);
+        drop(live);
         let file = std::fs::File::open(&path).map_err(|source| self.failed("open", &name, source))?;
         let map = super::mmap::map(&file).map_err(|source| self.failed("map", &name, source))?;
         let segment = Segment::open(map).map_err(|damage| self.damaged(&name, &damage))?;

@@ -32,6 +32,7 @@ pub use lexical::LexicalQuery;
 pub use record::{ChunkRecord, NewChunk, Problem, SourceRecord, Status};
 pub use snapshot::{QuerySyntax, Snapshot};
 pub use stats::{CollectionStats, Stats};
+pub use vector::{Effort, Work};
 pub use verify::{Fault, Verified};
 #[cfg(test)]
 mod testing;

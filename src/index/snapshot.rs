@@ -1,6 +1,7 @@
 //! One generation, whole, as a reader sees it.
 
 use std::{
+    borrow::Cow,
     collections::BTreeMap,
     ops::RangeInclusive,
     path::PathBuf,
@@ -21,7 +22,7 @@ use super::{
     },
     manifest::Manifest,
     select,
-    vector::{Set, Toc},
+    vector::{Effort, Scratch, Search, Set, Toc, Work},
 };
 use crate::types::{ChunkId, EmbeddingSpace, Score, SourceId};
 
@@ -210,10 +211,16 @@ impl Snapshot {
         Ok(*self.0.statistics.get_or_init(|| statistics))
     }
 
-    /// The `k` best chunks by dot product with `vector` (`dim` values), exactly; ties to the smaller id. Nothing in an
-    /// index without vectors.
-    pub fn dense(&self, vector: &[f32], k: usize, allowed: Option<&Allowed>) -> Result<Vec<(ChunkId, Score)>> {
-        let Some(space) = &self.0.space else { return Ok(Vec::new()) };
+    /// The `k` best chunks by dot product with `vector` (`dim` values), as far as `effort` goes; ties to the smaller id. With
+    /// it what was done for them. Nothing in an index without vectors.
+    pub fn dense(
+        &self,
+        vector: &[f32],
+        k: usize,
+        allowed: Option<&Allowed>,
+        effort: Effort,
+    ) -> Result<(Vec<(ChunkId, Score)>, Work)> {
+        let Some(space) = &self.0.space else { return Ok(Default::default()) };
         if vector.len() != space.dim {
             return Err(Error::Space {
                 path: self.0.dir.clone(),
@@ -221,27 +228,30 @@ impl Snapshot {
                 expected: format!("vectors of {}", vector.len()),
             });
         }
-        let found = self.0.vectors.search(vector, k, allowed.map(|allowed| allowed.ids.as_slice()));
-        Ok(found.into_iter().map(|(id, score)| (ChunkId(id), score)).collect())
+        let filter = allowed.map(|allowed| allowed.ids.as_slice());
+        let mut found = Vec::new();
+        let search = Search { effort, ..Search::new(k, filter) };
+        let work = self.0.vectors.search_with(&mut Scratch::default(), vector, &search, &mut found);
+        Ok((found.into_iter().map(|(id, score)| (ChunkId(id), score)).collect(), work))
     }
 
     /// The dot product with given chunks; `None` where the chunk has no vector.
     pub fn dense_scores(&self, vector: &[f32], ids: &[ChunkId]) -> Vec<Option<Score>> {
         let score = |id: &ChunkId| {
             let row = self.vector(*id)?;
-            (row.len() == vector.len()).then(|| super::vector::dot(row, vector))
+            (row.len() == vector.len()).then(|| super::vector::dot(&row, vector))
         };
         ids.iter().map(score).collect()
     }
 
     /// The stored vector of a chunk.
-    pub fn vector(&self, id: ChunkId) -> Option<&[f32]> {
+    pub fn vector(&self, id: ChunkId) -> Option<Cow<'_, [f32]>> {
         self.0.space.as_ref()?;
         self.0.vectors.vector(id.0)
     }
 
     /// The vector stored under a hash of the embedded text (see [`NewChunk`](super::NewChunk)).
-    pub fn vector_by_hash(&self, hash: &[u8; 16]) -> Option<&[f32]> {
+    pub fn vector_by_hash(&self, hash: &[u8; 16]) -> Option<Cow<'_, [f32]>> {
         self.0.space.as_ref()?;
         self.0.vectors.vector_by_hash(hash)
     }

@@ -191,7 +191,7 @@ impl Check<'_> {
                 self.fault(&path, format!("the manifest counts {} rows and {} live ones", entry.rows, entry.live));
             }
             for row in (0..segment.len()).filter(|row| !tombstones.contains(*row)) {
-                sums.iter_mut().zip(segment.row(row)).for_each(|(sum, value)| *sum += f64::from(*value));
+                sums.iter_mut().zip(&*segment.row(row)).for_each(|(sum, value)| *sum += f64::from(*value));
             }
         }
         let tolerance = SUM_TOLERANCE * (1.0 + snapshot.vectors().len() as f64);

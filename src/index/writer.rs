@@ -1,6 +1,7 @@
 //! The one writer: changes by whole sources, and the commit.
 
 use std::{
+    borrow::Cow,
     collections::{BTreeMap, HashMap, HashSet},
     path::{Path, PathBuf},
     time::Duration,
@@ -258,7 +259,7 @@ impl Writer {
                 }
             }
             let vector = match &chunk.vector {
-                Some(vector) => vector.as_slice(),
+                Some(vector) => Cow::Borrowed(vector.as_slice()),
                 None => match vectors.vector_by_hash(&chunk.embed_hash) {
                     Some(vector) => vector,
                     None => return refuse(format!("chunk {} has no vector", chunk.record.id)),

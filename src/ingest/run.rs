@@ -3,6 +3,7 @@
 //! Only the run's own thread is here. The threads around it are [`pipeline`](super::pipeline)'s.
 
 use std::{
+    borrow::Cow,
     collections::{BTreeSet, HashMap},
     time::{Duration, Instant},
 };
@@ -133,7 +134,7 @@ impl Run<'_> {
         let snapshot = self.writer.snapshot().clone();
         let mut chunks = Vec::new();
         for old in snapshot.chunks_of(from.id)? {
-            let vector = snapshot.vector(old.id).map(<[f32]>::to_vec);
+            let vector = snapshot.vector(old.id).map(Cow::into_owned);
             let id = ChunkRecord::id_of(record.id, old.span, &old.text);
             let chunk = ChunkRecord { id, source: record.id, path: path.clone(), ..old };
             let embed_hash = embed_hash(&embedding_text(&chunk, self.settings.limit()));

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::{
-    index::{ChunkRecord, QuerySyntax},
+    index::{ChunkRecord, Effort, QuerySyntax, Work},
     types::{ChunkId, Score},
 };
 
@@ -52,6 +52,8 @@ pub struct Query {
     /// Search with a chunk's own text and vector; the chunk itself is left out of the results.
     pub like: Option<ChunkId>,
     pub explain: bool,
+    /// How much the dense leg may miss.
+    pub effort: Effort,
 }
 
 impl Default for Query {
@@ -71,6 +73,7 @@ impl Default for Query {
             context: 0,
             like: None,
             explain: false,
+            effort: Effort::default(),
         }
     }
 }
@@ -138,6 +141,9 @@ pub struct Hits {
     pub generation: u64,
     /// Distinct candidates of both legs.
     pub candidates: usize,
+    /// What the dense leg did, and how much it was allowed to miss.
+    pub work: Work,
+    pub effort: Effort,
     /// Things the user should know: no vectors, a filter that allows nothing, …
     pub notes: Vec<String>,
     pub timings: Timings,

@@ -3,6 +3,7 @@
 //! plan → allowed set → both legs at once → both scores of every candidate → one order → what to keep → what to show.
 
 use std::{
+    borrow::Cow,
     collections::{BTreeSet, HashMap},
     time::{Duration, Instant},
 };
@@ -19,7 +20,7 @@ use super::{
     snippet::snippet,
 };
 use crate::{
-    index::{Allowed, ChunkRecord, LexicalQuery, QuerySyntax, Snapshot},
+    index::{Allowed, ChunkRecord, LexicalQuery, QuerySyntax, Snapshot, Work},
     model::Embedder,
     types::{ChunkId, Score},
 };
@@ -60,6 +61,7 @@ pub fn query(snapshot: &Snapshot, embedder: Option<&dyn Embedder>, query: &Query
         words: (mode != Mode::Dense).then_some(&words),
         dense,
         allowed: allowed.as_ref(),
+        effort: query.effort,
         without: query.like,
     };
     let mut timings = Timings::default();
@@ -108,6 +110,8 @@ pub fn query(snapshot: &Snapshot, embedder: Option<&dyn Embedder>, query: &Query
         code: ranking.gate.code,
         generation: snapshot.generation(),
         candidates: ranking.fused.len(),
+        work: ranking.found.work,
+        effort: query.effort,
         notes,
         timings,
     })
@@ -115,8 +119,8 @@ pub fn query(snapshot: &Snapshot, embedder: Option<&dyn Embedder>, query: &Query
 
 /// What is searched for: a text, or a chunk's own text and vector.
 struct Subject<'a> {
-    text: std::borrow::Cow<'a, str>,
-    vector: Option<&'a [f32]>,
+    text: Cow<'a, str>,
+    vector: Option<Cow<'a, [f32]>>,
 }
 
 impl<'a> Subject<'a> {
@@ -146,7 +150,7 @@ fn settle<'a>(
             notes.push("this index has no vectors: searched by words alone".to_owned());
             Ok((Mode::Lexical, Dense::Off))
         }
-        (mode @ (Mode::Hybrid | Mode::Dense), Some(space)) => match (subject.vector, embedder) {
+        (mode @ (Mode::Hybrid | Mode::Dense), Some(space)) => match (subject.vector.as_deref(), embedder) {
             (Some(vector), _) if like => Ok((mode, Dense::Known(vector))),
             (_, Some(embedder)) => Ok((mode, Dense::Encode { embedder, text: &subject.text })),
             (_, None) => Err(Error::Options {
@@ -187,6 +191,8 @@ fn nothing(snapshot: &Snapshot, query: &Query, mode: Mode, notes: Vec<String>) -
         code: 0.0,
         generation: snapshot.generation(),
         candidates: 0,
+        work: Work::default(),
+        effort: query.effort,
         notes,
         timings: Timings::default(),
     }

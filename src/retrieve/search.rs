@@ -14,7 +14,7 @@ use super::{
     fuse::{Candidate, Gate, gate},
 };
 use crate::{
-    index::{Allowed, LexicalQuery, Snapshot},
+    index::{Allowed, Effort, LexicalQuery, Snapshot, Work},
     model::{self, Embedder},
     types::{ChunkId, Score},
 };
@@ -39,6 +39,8 @@ pub(super) struct Legs<'a> {
     pub words: Option<&'a LexicalQuery>,
     pub dense: Dense<'a>,
     pub allowed: Option<&'a Allowed>,
+    /// How much the dense leg may miss.
+    pub effort: Effort,
     /// A chunk that is not to be found.
     pub without: Option<ChunkId>,
 }
@@ -48,6 +50,8 @@ pub(super) struct Found {
     pub lexical: Vec<(ChunkId, Score)>,
     pub dense: Vec<(ChunkId, Score)>,
     pub vector: Option<Vec<f32>>,
+    /// What the dense leg did.
+    pub work: Work,
     pub encoding: Duration,
     /// A leg brought as many as it was asked for, so there may be more.
     pub cut: bool,
@@ -57,6 +61,7 @@ pub(super) struct Found {
 #[derive(Default)]
 struct Encoded {
     vector: Option<Vec<f32>>,
+    work: Work,
     encoding: Duration,
     found: Vec<(ChunkId, Score)>,
 }
@@ -79,20 +84,20 @@ impl Legs<'_> {
                 (other.join().unwrap_or_else(|panicked| panic::resume_unwind(panicked)), dense)
             }),
         };
-        let (mut lexical, Encoded { vector, encoding, found: mut dense }) = (lexical?, dense?);
+        let (mut lexical, Encoded { vector, work, encoding, found: mut dense }) = (lexical?, dense?);
         let cut = lexical.len() >= depth || dense.len() >= depth;
         for leg in [&mut lexical, &mut dense] {
             leg.retain(|(id, score)| Some(*id) != self.without && score.is_finite());
         }
-        Ok(Found { lexical, dense, vector, encoding, cut })
+        Ok(Found { lexical, dense, vector, work, encoding, cut })
     }
 
     fn dense(&self, depth: usize) -> Result<Encoded> {
         let begun = Instant::now();
         let Some(vector) = self.vector()? else { return Ok(Encoded::default()) };
         let encoding = begun.elapsed();
-        let found = self.snapshot.dense(&vector, depth, self.allowed)?;
-        Ok(Encoded { vector: Some(vector), encoding, found })
+        let (found, work) = self.snapshot.dense(&vector, depth, self.allowed, self.effort)?;
+        Ok(Encoded { vector: Some(vector), work, encoding, found })
     }
 
     fn vector(&self) -> Result<Option<Vec<f32>>> {

@@ -2,7 +2,7 @@
 //!
 //! Not for: scores or relevance, which are settled before.
 
-use std::collections::HashMap;
+use std::{borrow::Cow, collections::HashMap};
 
 use super::{Result, fuse::Fused, mmr::mmr};
 use crate::{
@@ -73,8 +73,8 @@ pub(super) fn choose(snapshot: &Snapshot, fused: &[Fused], choice: Choice) -> Re
 fn diverse(snapshot: &Snapshot, fused: &[Fused], lambda: f32, wanted: usize) -> Vec<Fused> {
     let best = fused.first().map_or(0.0, |fused| fused.score);
     let scores: Vec<f32> = fused.iter().map(|fused| if best > 0.0 { fused.score / best } else { 0.0 }).collect();
-    let rows: Vec<Option<&[f32]>> = fused.iter().map(|fused| snapshot.vector(fused.candidate.id)).collect();
-    let similarity = |i: usize, j: usize| match (rows[i], rows[j]) {
+    let rows: Vec<Option<Cow<'_, [f32]>>> = fused.iter().map(|fused| snapshot.vector(fused.candidate.id)).collect();
+    let similarity = |i: usize, j: usize| match (&rows[i], &rows[j]) {
         (Some(a), Some(b)) if a.len() == b.len() => vector::dot(a, b),
         _ => 0.0,
     };

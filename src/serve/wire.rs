@@ -109,6 +109,24 @@ pub struct QueryExplain {
     pub fertility: f64,
     pub code: f64,
     pub candidates: usize,
+    /// Absent where the dense leg did not run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dense: Option<DenseExplain>,
+}
+
+/// How the dense leg was searched.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DenseExplain {
+    /// `exact`, `flat`, `graph`, or several of them joined by `+`.
+    pub plan: String,
+    /// What was allowed to be missed: `exact`, `recall 0.99`, `ef 100`.
+    pub effort: String,
+    /// Bits a value of the codes that were summed; 0 where none were.
+    pub code_bits: usize,
+    pub segments: usize,
+    pub evaluated: usize,
+    pub hops: usize,
+    pub rescored: usize,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -234,6 +252,7 @@ impl QueryResult {
                 fertility: rounded(hits.fertility),
                 code: rounded(hits.code),
                 candidates: hits.candidates,
+                dense: DenseExplain::of(hits),
             }),
             timing_ms: QueryTiming {
                 encode: milliseconds(hits.timings.encode_ms),
@@ -242,6 +261,24 @@ impl QueryResult {
                 load: milliseconds(hits.timings.load_ms),
             },
         }
+    }
+}
+
+impl DenseExplain {
+    /// `None` where the dense leg did not run.
+    pub fn of(hits: &retrieve::Hits) -> Option<Self> {
+        let work = hits.work;
+        let tiers = [("exact", work.exact), ("flat", work.flat), ("graph", work.graph)];
+        let used: Vec<&str> = tiers.iter().filter(|(_, segments)| *segments > 0).map(|(name, _)| *name).collect();
+        (!used.is_empty()).then(|| Self {
+            plan: used.join("+"),
+            effort: hits.effort.to_string(),
+            code_bits: work.code_bits,
+            segments: tiers.iter().map(|(_, segments)| segments).sum(),
+            evaluated: work.evaluated,
+            hops: work.hops,
+            rescored: work.rescored,
+        })
     }
 }
 

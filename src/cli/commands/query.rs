@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 use rag::{
-    index::QuerySyntax,
+    index::{Effort, QuerySyntax},
     retrieve::{self, Fusion, Mode, Query, Strength},
     serve::wire,
     types::ChunkId,
@@ -56,6 +56,12 @@ pub struct SearchArgs {
     /// Prefer results that differ: 1 relevance alone, 0 diversity alone
     #[arg(long, value_name = "LAMBDA", value_parser = share)]
     pub mmr: Option<f32>,
+    /// Compare meanings with every chunk: misses none, takes longer in a large index
+    #[arg(long, conflicts_with = "ef")]
+    pub exact: bool,
+    /// Walk the graphs of a large index with this many candidates, whatever recall they reach
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
+    pub ef: Option<u16>,
     /// Return at most so many results of one document
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub per_source: Option<u16>,
@@ -138,6 +144,11 @@ impl SearchArgs {
             min_score: self.min_score.or(config.share("retrieve.min_score")),
             per_source: self.per_source.map(usize::from).or(config.number("retrieve.per_source")),
             mmr: self.mmr.or(config.share("retrieve.mmr")),
+            effort: match self.ef {
+                _ if self.exact => Effort::Exact,
+                Some(ef) => Effort::Walk { ef: ef.into(), slack: f32::INFINITY },
+                None => config.share("retrieve.recall").map_or_else(Effort::default, Effort::Recall),
+            },
             ..Query::default()
         }
     }

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use rag::{
     index::ChunkRecord,
     retrieve::{Hit, Hits},
+    serve::wire::DenseExplain,
 };
 
 use super::{
@@ -22,6 +23,9 @@ pub fn text(screen: &Screen, places: &Places, hits: &Hits, explain: bool) -> Str
             hits.weight, hits.fertility, hits.code, hits.candidates
         );
         push_line(&mut out, &screen.paint(Style::Dim, &line));
+        if let Some(dense) = DenseExplain::of(hits) {
+            push_line(&mut out, &screen.paint(Style::Dim, &how_dense(&dense)));
+        }
     }
     for hit in &hits.hits {
         let chunk = &hit.chunk;
@@ -56,6 +60,16 @@ pub fn text(screen: &Screen, places: &Places, hits: &Hits, explain: bool) -> Str
         }
     }
     out
+}
+
+/// One line on how the dense leg was searched.
+fn how_dense(dense: &DenseExplain) -> String {
+    let DenseExplain { plan, effort, code_bits, segments, evaluated, hops, rescored } = dense;
+    let mut line = format!("dense by {plan} of {segments} segments, {effort}");
+    if *code_bits > 0 {
+        let _ = write!(line, " · {evaluated} codes of {code_bits} bits, {hops} hops, {rescored} rows scored again");
+    }
+    line
 }
 
 /// Each document once, best first.

@@ -67,11 +67,11 @@ fn vectors_follow_their_chunks() {
     let one = before.chunks_of(a.id).unwrap()[0].id;
     assert_eq!(before.vector(one).unwrap(), vector("one", 16));
     let query = vector("two", 16);
-    let best = before.dense(&query, 2, None).unwrap();
+    let best = before.dense(&query, 2, None, Effort::default()).unwrap().0;
     assert_eq!(before.chunk(best[0].0).unwrap().unwrap().text, "two");
     assert!((best[0].1 - 1.0).abs() < 1e-5);
     assert_eq!(before.dense_scores(&query, &[best[0].0, ChunkId(1)]), [Some(best[0].1), None]);
-    assert_eq!(before.dense(&query[1..], 2, None).unwrap_err().kind(), Kind::Incompatible);
+    assert_eq!(before.dense(&query[1..], 2, None, Effort::default()).unwrap_err().kind(), Kind::Incompatible);
 
     // "one" keeps its place and its row, "two" is a new chunk at another place, "five" is new.
     put(&mut writer, source("a"), None, &["one", "five", "two"]);
@@ -95,7 +95,7 @@ fn vectors_follow_their_chunks() {
     }
     // The older snapshot still answers from its own generation.
     assert_eq!(before.chunk(best[0].0).unwrap().unwrap().text, "two");
-    assert_eq!(before.dense(&query, 2, None).unwrap(), best);
+    assert_eq!(before.dense(&query, 2, None, Effort::default()).unwrap().0, best);
     sound(&index);
 
     // A chunk without a vector takes the one of the same text.
@@ -121,7 +121,7 @@ fn vectors_follow_their_chunks() {
     let empty = index.snapshot().unwrap();
     assert_eq!((empty.stats().unwrap().chunks, empty.stats().unwrap().vectors), (0, 0));
     assert!(empty.centroid().unwrap().iter().all(|value| *value == 0.0));
-    assert_eq!(empty.dense(&query, 5, None).unwrap(), []);
+    assert_eq!(empty.dense(&query, 5, None, Effort::default()).unwrap().0, []);
     sound(&index);
 }
 
@@ -371,7 +371,7 @@ fn a_read_only_index_answers() {
     assert_eq!(find(&snapshot, "two"), ["two"]);
     snapshot.stats().unwrap();
     snapshot.allowed(None, None).unwrap();
-    snapshot.dense(&vector("one", 4), 1, None).unwrap();
+    snapshot.dense(&vector("one", 4), 1, None, Effort::default()).unwrap().0;
     index.verify().unwrap();
     assert_eq!(state(), untouched);
 }

@@ -34,7 +34,7 @@ fn answers(index: &Index) -> Result<String> {
         answers += &format!("{found:?}{:?}{:?}", snapshot.lexical(&phrase, 5, None)?, snapshot.coverage(&query, &ids)?);
         answers += &format!("{:?}{:?}", snapshot.chunks(&ids)?, snapshot.texture(&ids)?);
         let allowed = snapshot.allowed(None, Some("default"))?;
-        answers += &format!("{:?}", snapshot.dense(&vector(text, 4), 5, Some(&allowed))?);
+        answers += &format!("{:?}", snapshot.dense(&vector(text, 4), 5, Some(&allowed), Effort::default())?.0);
     }
     Ok(answers)
 }

@@ -141,7 +141,7 @@ fn filters_act_inside_both_legs() {
         assert_eq!(found.len(), 1);
         assert!(allowed.ids.contains(&found[0].0.0));
     }
-    let found = snapshot.dense(&vector("one text", 4), 10, Some(&allowed)).unwrap();
+    let found = snapshot.dense(&vector("one text", 4), 10, Some(&allowed), Effort::default()).unwrap().0;
     assert_eq!(found.len(), 2);
     assert!(found.iter().all(|(id, _)| allowed.ids.contains(&id.0)));
 }

@@ -7,21 +7,23 @@
 //!
 //! A filter is asked in one of three ways, by how many ids it has beside the rows of the segment. Few: the rows are looked
 //! up. Many: every row is scored, and only those that would be among the best are looked for in the filter. Between: the
-//! filter becomes a bitmap, and the rows it leaves out are not read.
+//! filter becomes a bitmap, and the rows it leaves out are not read. Measured: looking up and spreading to a bitmap cost the
+//! same at one row in 64, for 5,000 rows as for 100,000; from three ids for four rows on, blocks would be scored whole anyway,
+//! and to ask last takes 0.9 of the time of a bitmap.
 
-use super::{kernels::Kernels, segment::Segment, tombstones::Tombstones, top::Top};
+use super::{
+    kernels::Kernels,
+    plan::{LARGE_FILTER, SMALL_FILTER},
+    segment::Segment,
+    tombstones::Tombstones,
+    top::Top,
+};
 
 /// Rows of a block: the bits of a word.
 const BLOCK: usize = 64;
 /// From this many rows of a block on, the batch kernel scores all 64. Measured (384 values, 5,000 and 100,000 rows): reading
 /// rows that do not count costs more than scoring the others one by one up to 65 to 80 % of them.
 const DENSE: u32 = 45;
-/// A filter is small if a segment has this many times its ids. Measured: looking up and spreading to a bitmap cost the same
-/// at one row in 64, for 5,000 rows as for 100,000.
-const SMALL_FILTER: usize = 64;
-/// A filter is large if it has three ids for four rows of a segment: its blocks would be scored whole anyway, and to ask it
-/// last takes 0.9 of the time of a bitmap.
-const LARGE_FILTER: (usize, usize) = (3, 4);
 
 /// Offers the live rows of one part that `filter` (sorted ids) allows to `top`.
 pub(super) fn search(
@@ -30,10 +32,12 @@ pub(super) fn search(
     dead: &Tombstones,
     query: &[f32],
     filter: Option<&[u64]>,
+    allowed: &mut Vec<u64>,
+    room: &mut Vec<f32>,
     top: &mut Top,
 ) {
     let Some(ids) = filter else {
-        return scan(kernels, segment, query, top, |word| !dead.word(word), |_| true);
+        return scan(kernels, segment, query, room, top, |word| !dead.word(word), |_| true);
     };
     if ids.len().saturating_mul(SMALL_FILTER) <= segment.len() {
         // Look-ups miss branches and rows miss caches: apart, a CPU works on several rows at once.
@@ -43,26 +47,49 @@ pub(super) fn search(
                 found[count] = row;
                 count += 1;
                 if count == BLOCK {
-                    score_each(kernels, segment, query, &found, top);
+                    score_each(kernels, segment, query, &found, room, top);
                     count = 0;
                 }
             }
         });
-        score_each(kernels, segment, query, &found[..count], top);
+        score_each(kernels, segment, query, &found[..count], room, top);
     } else if ids.len().saturating_mul(LARGE_FILTER.1) >= segment.len().saturating_mul(LARGE_FILTER.0) {
-        scan(kernels, segment, query, top, |word| !dead.word(word), |id| ids.binary_search(&id).is_ok());
+        scan(kernels, segment, query, room, top, |word| !dead.word(word), |id| ids.binary_search(&id).is_ok());
     } else {
-        let mut allowed = vec![0u64; segment.len().div_ceil(BLOCK)];
-        matches(segment, ids, |row| allowed[row / BLOCK] |= 1 << (row % BLOCK));
-        scan(kernels, segment, query, top, |word| allowed[word] & !dead.word(word), |_| true);
+        mark(segment, dead, ids, allowed);
+        marked(kernels, segment, query, allowed, room, top);
     }
 }
 
+/// Makes a bitmap of the live rows that a filter allows; returns how many there are.
+pub(super) fn mark(segment: &Segment, dead: &Tombstones, ids: &[u64], allowed: &mut Vec<u64>) -> usize {
+    allowed.clear();
+    allowed.resize(segment.len().div_ceil(BLOCK), 0);
+    matches(segment, ids, |row| allowed[row / BLOCK] |= 1 << (row % BLOCK));
+    let live = allowed.iter_mut().enumerate().map(|(word, bits)| {
+        *bits &= !dead.word(word);
+        bits.count_ones() as usize
+    });
+    live.sum()
+}
+
+/// Scores the rows of a bitmap.
+pub(super) fn marked(
+    kernels: &Kernels,
+    segment: &Segment,
+    query: &[f32],
+    allowed: &[u64],
+    room: &mut Vec<f32>,
+    top: &mut Top,
+) {
+    scan(kernels, segment, query, room, top, |word| allowed[word], |_| true);
+}
+
 /// Scores rows that stand anywhere.
-fn score_each(kernels: &Kernels, segment: &Segment, query: &[f32], rows: &[usize], top: &mut Top) {
-    let (values, ids) = (segment.rows(), segment.ids());
+fn score_each(kernels: &Kernels, segment: &Segment, query: &[f32], rows: &[usize], room: &mut Vec<f32>, top: &mut Top) {
+    let ids = segment.ids();
     for &row in rows {
-        let score = kernels.dot(query, &values[row * query.len()..][..query.len()]);
+        let score = segment.metric().score(kernels, query, segment.rows(row..row + 1, room));
         if score >= top.bar() {
             top.offer(ids[row], score);
         }
@@ -75,23 +102,28 @@ fn scan(
     kernels: &Kernels,
     segment: &Segment,
     query: &[f32],
+    room: &mut Vec<f32>,
     top: &mut Top,
     wanted: impl Fn(usize) -> u64,
     allowed: impl Fn(u64) -> bool,
 ) {
-    let dim = segment.dim();
     let mut scores = [0.0; BLOCK];
-    let blocks = segment.rows().chunks(BLOCK * dim).zip(segment.ids().chunks(BLOCK));
-    for (index, (rows, ids)) in blocks.enumerate() {
+    for (index, ids) in segment.ids().chunks(BLOCK).enumerate() {
+        let first = index * BLOCK;
         let mut bits = wanted(index) & (u64::MAX >> (BLOCK - ids.len()));
         let batch = bits.count_ones() >= DENSE;
         if batch {
-            kernels.dot_rows(query, rows, &mut scores[..ids.len()]);
+            let rows = segment.rows(first..first + ids.len(), room);
+            segment.metric().score_rows(kernels, query, rows, &mut scores[..ids.len()]);
         }
         while bits != 0 {
             let row = bits.trailing_zeros() as usize;
             bits &= bits - 1;
-            let score = if batch { scores[row] } else { kernels.dot(query, &rows[row * dim..][..dim]) };
+            let score = if batch {
+                scores[row]
+            } else {
+                segment.metric().score(kernels, query, segment.rows(first + row..first + row + 1, room))
+            };
             if score >= top.bar() && allowed(ids[row]) {
                 top.offer(ids[row], score);
             }

@@ -2,12 +2,15 @@
 //!
 //! Useful for: knowing before anything is read that every section lies where it may. Not for: what the sections mean.
 
-use super::bytes::{Damage, Reader};
+use super::{
+    bytes::{Damage, Reader},
+    codes,
+    metric::Metric,
+};
 
 pub(super) const MAGIC: [u8; 8] = *b"RAGVEC\x1a\n";
 pub(super) const END: [u8; 8] = *b"RAGEND\x1a\n";
 pub(super) const VERSION: u16 = 1;
-pub(super) const METRIC_DOT: u32 = 1;
 
 pub(super) const HEADER_BYTES: usize = 64;
 pub(super) const SECTION_BYTES: usize = 32;
@@ -34,21 +37,42 @@ pub(super) mod kind {
     pub const HASHES: u32 = 4;
     pub const HASH_ORDER: u32 = 5;
     pub const SUM: u32 = 6;
+    /// In place of ROWS.
+    pub const HALF_ROWS: u32 = 7;
+    pub const CENTRE: u32 = 16;
+    pub const BLOCKS: u32 = 17;
+    pub const GRAPH: u32 = 18;
+    pub const ROW_CODES: u32 = 19;
+    pub const LINKS: u32 = 20;
 }
 
-/// The kinds version 1 writes and needs, in the order of the file.
-pub(super) const KINDS: [u32; 6] = [kind::IDS, kind::ROWS, kind::ID_TABLE, kind::HASHES, kind::HASH_ORDER, kind::SUM];
+/// The kinds a reader must know, in the order of the file. A segment has all of them but one of the two kinds of rows.
+pub(super) const NEEDED: [u32; 7] =
+    [kind::IDS, kind::ROWS, kind::HALF_ROWS, kind::ID_TABLE, kind::HASHES, kind::HASH_ORDER, kind::SUM];
 
-/// How many bytes a section of a known kind has; `None` for an unknown kind or a number beyond u64.
+/// The kind of rows that a segment has not.
+const fn other_rows(kind: u32) -> u32 {
+    match kind {
+        kind::ROWS => kind::HALF_ROWS,
+        kind::HALF_ROWS => kind::ROWS,
+        _ => kind,
+    }
+}
+
+/// How many bytes a section has whose length follows from dim and rows; `None` for another, or a number beyond u64.
 pub(super) fn section_length(kind: u32, dim: usize, rows: usize) -> Option<u64> {
+    let block_bytes = u64::try_from(codes::block_bytes(dim)).ok()?;
     let (dim, rows) = (u64::try_from(dim).ok()?, u64::try_from(rows).ok()?);
     match kind {
         kind::IDS => rows.checked_mul(8),
         kind::ROWS => rows.checked_mul(4)?.checked_mul(dim),
+        kind::HALF_ROWS => rows.checked_mul(2)?.checked_mul(dim),
         kind::ID_TABLE => rows.checked_mul(12),
         kind::HASHES => rows.checked_mul(16),
         kind::HASH_ORDER => rows.checked_mul(4),
         kind::SUM => dim.checked_mul(8),
+        kind::CENTRE => dim.checked_mul(4),
+        kind::BLOCKS => rows.div_ceil(codes::BLOCK_ROWS as u64).checked_mul(block_bytes),
         _ => None,
     }
 }
@@ -99,6 +123,7 @@ impl Section {
 pub(super) struct Header {
     pub dim: usize,
     pub rows: usize,
+    pub metric: Metric,
     /// In the order of the file; at most [`MAX_SECTIONS`].
     pub sections: Vec<Section>,
 }
@@ -113,7 +138,7 @@ impl Header {
         out.extend(u32::try_from(self.dim).expect("at most MAX_DIM").to_le_bytes());
         out.extend(u64::try_from(self.rows).expect("at most MAX_ROWS").to_le_bytes());
         out.extend(file_bytes.to_le_bytes());
-        out.extend(METRIC_DOT.to_le_bytes());
+        out.extend(self.metric.code().to_le_bytes());
         out.resize(HEADER_BYTES, 0);
         for section in &self.sections {
             section.encode(&mut out);
@@ -156,16 +181,15 @@ impl Header {
         if u64::try_from(file.len()) != Ok(file_bytes) {
             return Err(Damage::new(24, format!("{file_bytes} bytes stated, {} found", file.len())));
         }
-        if metric != METRIC_DOT {
-            return Err(Damage::new(32, format!("metric {metric}, this program knows {METRIC_DOT}")));
-        }
+        let metric =
+            Metric::from_code(metric).ok_or_else(|| Damage::new(32, format!("metric {metric}, 1 to 3 expected")))?;
 
         let mut reader = Reader::new(table);
         let mut sections = Vec::with_capacity(count);
         for _ in 0..count {
             sections.push(Section::decode(&mut reader)?);
         }
-        let header = Self { dim, rows, sections };
+        let header = Self { dim, rows, metric, sections };
         header.check_sections(file)?;
         Ok(header)
     }
@@ -194,18 +218,22 @@ impl Header {
                 return damage(format!("has no place at {offset} with {length} bytes in a file of {}", file.len()));
             };
             free = end;
-            if KINDS.contains(&kind) {
-                let expected = section_length(kind, self.dim, self.rows);
-                if expected != Some(length) {
-                    return damage(format!("has {length} bytes, {} expected", expected.unwrap_or(u64::MAX)));
+            if let Some(expected) = section_length(kind, self.dim, self.rows) {
+                if expected != length {
+                    return damage(format!("has {length} bytes, {expected} expected"));
                 }
             } else if flags & REQUIRED != 0 {
                 return damage("is needed and unknown: a newer program wrote it".into());
             }
         }
-        for kind in KINDS {
-            if !self.sections.iter().any(|section| section.kind == kind) {
+        for kind in NEEDED {
+            let has = |kind: u32| self.sections.iter().any(|section| section.kind == kind);
+            let other = other_rows(kind);
+            if !has(kind) && (other == kind || !has(other)) {
                 return Err(Damage::new(HEADER_BYTES, format!("section of kind {kind} is missing")));
+            }
+            if other != kind && has(kind) && has(other) {
+                return Err(Damage::new(HEADER_BYTES, "rows stand in two sections"));
             }
         }
         let footer = free.next_multiple_of(ALIGN);

@@ -6,12 +6,25 @@
 //! [`Tombstones`]: super::Tombstones
 //! [`Set`]: super::Set
 
-use std::{fmt, ops::Range};
+use std::{borrow::Cow, fmt, ops::Range, sync::Arc};
+
+use half::{f16, slice::HalfFloatSliceExt};
 
 use super::{
     bytes::{Bytes, Damage, Reader, aligned},
+    hnsw::{GraphHeader, GraphView, NO_LINK, TWIN},
     layout::{FOOTER_BYTES, Header, Section, kind},
+    metric::Metric,
 };
+
+/// How a value of a row is stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum RowFormat {
+    #[default]
+    F32,
+    /// Half the bytes; scores differ from those of f32 in the fourth digit. Up to ±65,504.
+    F16,
+}
 
 /// One immutable segment. Opening checks header and lengths, touches no row. Cloning is cheap.
 ///
@@ -22,6 +35,7 @@ pub struct Segment {
     bytes: Bytes,
     dim: usize,
     rows: usize,
+    metric: Metric,
     at: Places,
 }
 
@@ -30,11 +44,38 @@ pub struct Segment {
 struct Places {
     ids: Range<usize>,
     rows: Range<usize>,
+    /// The rows are f16, else f32.
+    is_half: bool,
     id_keys: Range<usize>,
     id_rows: Range<usize>,
     hashes: Range<usize>,
     hash_order: Range<usize>,
     sum: Range<usize>,
+    /// Only if there are codes.
+    codes: Option<CodePlaces>,
+    /// Only if there are codes and a graph.
+    graph: Option<GraphPlaces>,
+}
+
+#[derive(Clone)]
+struct GraphPlaces {
+    header: Arc<GraphHeader>,
+    codes: Range<usize>,
+    links: Range<usize>,
+}
+
+#[derive(Clone)]
+struct CodePlaces {
+    centre: Range<usize>,
+    blocks: Range<usize>,
+}
+
+/// The codes of a segment.
+#[derive(Clone, Copy)]
+pub(super) struct Codes<'a> {
+    /// Rotated.
+    pub centre: &'a [f32],
+    pub blocks: &'a [u8],
 }
 
 impl Segment {
@@ -50,18 +91,47 @@ impl Segment {
             let end = usize::try_from(length).ok().and_then(|length| start.checked_add(length));
             Ok::<_, Damage>(start..end.ok_or_else(missing)?)
         };
+        let is_half = header.section(kind::HALF_ROWS).is_some();
         let id_table = place(kind::ID_TABLE)?;
         let split = id_table.start + 8 * rows;
         let at = Places {
             ids: place(kind::IDS)?,
-            rows: place(kind::ROWS)?,
+            rows: place(if is_half { kind::HALF_ROWS } else { kind::ROWS })?,
+            is_half,
             id_keys: id_table.start..split,
             id_rows: split..id_table.end,
             hashes: place(kind::HASHES)?,
             hash_order: place(kind::HASH_ORDER)?,
             sum: place(kind::SUM)?,
+            codes: match header.section(kind::BLOCKS) {
+                Some(_) => Some(CodePlaces { centre: place(kind::CENTRE)?, blocks: place(kind::BLOCKS)? }),
+                None => None,
+            },
+            graph: match header.section(kind::GRAPH).zip(header.section(kind::BLOCKS)) {
+                Some((section, _)) => {
+                    let bytes = &bytes[place(kind::GRAPH)?];
+                    let header = GraphHeader::decode(bytes, dim, rows)
+                        .map_err(|damage| Damage::new(section.offset + damage.offset, damage.what))?;
+                    let sized = |kind: u32, each: usize| {
+                        let range = place(kind)?;
+                        match rows.checked_mul(each) {
+                            Some(length) if length == range.len() => Ok(range),
+                            _ => Err(Damage::new(
+                                range.start,
+                                format!("section of kind {kind} has {} bytes for {rows} nodes of {each}", range.len()),
+                            )),
+                        }
+                    };
+                    Some(GraphPlaces {
+                        codes: sized(kind::ROW_CODES, header.stride)?,
+                        links: sized(kind::LINKS, 4 * header.m0)?,
+                        header: Arc::new(header),
+                    })
+                }
+                None => None,
+            },
         };
-        Ok(Self { bytes, dim, rows, at })
+        Ok(Self { bytes, dim, rows, metric: header.metric, at })
     }
 
     fn view<T: bytemuck::AnyBitPattern>(&self, at: &Range<usize>) -> &[T] {
@@ -71,6 +141,23 @@ impl Segment {
     /// How many values a row has.
     pub fn dim(&self) -> usize {
         self.dim
+    }
+
+    /// How rows are compared.
+    pub fn metric(&self) -> Metric {
+        self.metric
+    }
+
+    /// Centre and blocks of two-bit codes, if there are any.
+    pub(super) fn codes(&self) -> Option<Codes<'_>> {
+        let CodePlaces { centre, blocks } = self.at.codes.as_ref()?;
+        Some(Codes { centre: self.view(centre), blocks: &self.bytes[blocks.clone()] })
+    }
+
+    /// The graph, if there is one.
+    pub(super) fn graph(&self) -> Option<GraphView<'_>> {
+        let GraphPlaces { header, codes, links } = self.at.graph.as_ref()?;
+        Some(GraphView { header, codes: &self.bytes[codes.clone()], links: self.view(links), rows: self.rows })
     }
 
     /// How many rows there are, deleted ones included.
@@ -96,15 +183,45 @@ impl Segment {
         self.view(&self.at.hashes)
     }
 
-    /// `dim` values. Panics if there is no such row.
-    pub fn row(&self, row: usize) -> &[f32] {
-        assert!(row < self.rows, "row {row} of a segment of {}", self.rows);
-        &self.rows()[row * self.dim..][..self.dim]
+    /// `dim` values; in place if they are stored as f32. Panics if there is no such row.
+    pub fn row(&self, row: usize) -> Cow<'_, [f32]> {
+        let mut room = Vec::new();
+        match self.rows_between(row..row + 1, &mut room) {
+            [] => Cow::Owned(room),
+            in_place => Cow::Borrowed(in_place),
+        }
     }
 
-    /// All rows, one after the other: `len × dim` values, the first at an address that is a multiple of 64 in a map.
-    pub fn rows(&self) -> &[f32] {
-        self.view(&self.at.rows)
+    /// How a value of a row is stored.
+    pub fn row_format(&self) -> RowFormat {
+        if self.at.is_half { RowFormat::F16 } else { RowFormat::F32 }
+    }
+
+    /// Rows, one after the other: in place, or nothing and all of them in `room`, which grows to hold them. Panics if there
+    /// are no such rows.
+    fn rows_between(&self, rows: Range<usize>, room: &mut Vec<f32>) -> &[f32] {
+        assert!(rows.end <= self.rows, "row {} of a segment of {}", rows.end - 1, self.rows);
+        let values = rows.start * self.dim..rows.end * self.dim;
+        if !self.at.is_half {
+            return &self.view(&self.at.rows)[values];
+        }
+        room.resize(values.len(), 0.0);
+        self.view::<f16>(&self.at.rows)[values].convert_to_f32_slice(room);
+        &[]
+    }
+
+    /// Rows, one after the other, as f32. Panics if there are no such rows.
+    pub(super) fn rows<'a>(&'a self, rows: Range<usize>, room: &'a mut Vec<f32>) -> &'a [f32] {
+        match self.rows_between(rows, room) {
+            [] => room,
+            in_place => in_place,
+        }
+    }
+
+    /// A row as it is stored. Panics if there is no such row.
+    pub(super) fn row_bytes(&self, row: usize) -> &[u8] {
+        let width = self.at.rows.len() / self.rows;
+        &self.bytes[self.at.rows.clone()][row * width..][..width]
     }
 
     /// The ids in rising order.
@@ -161,7 +278,8 @@ impl Segment {
             .map_err(|damage| Damage::new(footer, format!("{} of the whole file", damage.what)))?;
         self.verify_ids()?;
         self.verify_hashes()?;
-        self.verify_rows()
+        self.verify_rows()?;
+        self.verify_codes()
     }
 
     fn verify_ids(&self) -> Result<(), Damage> {
@@ -192,14 +310,34 @@ impl Segment {
         }
     }
 
-    fn verify_rows(&self) -> Result<(), Damage> {
-        let rows = self.rows();
-        if let Some(at) = rows.iter().position(|value| !value.is_finite()) {
-            return Err(Damage::new(self.at.rows.start + 4 * at, "a value of a row is not finite"));
+    fn verify_codes(&self) -> Result<(), Damage> {
+        let Some(places) = &self.at.codes else { return Ok(()) };
+        let centre: &[f32] = self.view(&places.centre);
+        if let Some(at) = centre.iter().position(|value| !value.is_finite()) {
+            return Err(Damage::new(places.centre.start + 4 * at, "a value of the centre is not finite"));
         }
-        let mut sum = vec![0.0; self.dim];
-        for row in rows.chunks_exact(self.dim) {
-            add(&mut sum, row);
+        let Some(GraphPlaces { header, links, .. }) = &self.at.graph else { return Ok(()) };
+        let ends = |list: &[u32]| {
+            let list = list.strip_prefix(&[TWIN]).unwrap_or(list);
+            let end = list.iter().position(|&link| link == NO_LINK).unwrap_or(list.len());
+            let (named, rest) = list.split_at(end);
+            named.iter().all(|&link| (link as usize) < self.rows) && rest.iter().all(|&link| link == NO_LINK)
+        };
+        match self.view::<u32>(links).chunks_exact(header.m0).position(|list| !ends(list)) {
+            Some(node) => Err(Damage::new(links.start + 4 * header.m0 * node, "links lead to rows there are not")),
+            None => Ok(()),
+        }
+    }
+
+    fn verify_rows(&self) -> Result<(), Damage> {
+        let (mut sum, mut room) = (vec![0.0; self.dim], Vec::new());
+        for row in 0..self.rows {
+            let values = self.rows(row..row + 1, &mut room);
+            if values.iter().any(|value| !value.is_finite()) {
+                let at = self.at.rows.start + row * self.row_bytes(row).len();
+                return Err(Damage::new(at, "a value of a row is not finite"));
+            }
+            add(&mut sum, values);
         }
         let same = sum.iter().zip(self.sum()).position(|(found, stated)| found.to_bits() != stated.to_bits());
         match same {

@@ -2,24 +2,30 @@
 //!
 //! Useful for: everything a reader asks of vectors. Not for: changing them; a change is another set.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{borrow::Cow, collections::BTreeSet, sync::Arc};
 
 use super::{
-    flat,
+    ask::Ask,
     kernels::{self, Kernels},
+    metric::Metric,
+    parallel::for_each_chunk,
+    quant::Rotation,
+    search::{Scratch, Search, Work},
     segment::Segment,
     tiers::{self, Size},
     tombstones::Tombstones,
-    top::Top,
 };
 
 /// All segments of one generation, searched as one. Cloning is cheap.
 #[derive(Clone)]
 pub struct Set {
     dim: usize,
+    pub(super) metric: Metric,
+    /// Of no dimension if no segment has codes.
+    pub(super) rotation: Arc<Rotation>,
     parts: Arc<[(Segment, Tombstones)]>,
     live: usize,
-    kernels: &'static Kernels,
+    pub(super) kernels: &'static Kernels,
 }
 
 impl Default for Set {
@@ -36,8 +42,12 @@ impl Set {
             assert_eq!(segment.dim(), dim, "dimension of a segment");
             assert!(dead.end() <= segment.len(), "tombstones of another segment");
         }
+        let metric = parts.first().map_or_else(Metric::default, |(segment, _)| segment.metric());
+        assert!(parts.iter().all(|(segment, _)| segment.metric() == metric), "segments of one metric");
+        let coded = parts.iter().any(|(segment, _)| segment.codes().is_some());
+        let rotation = Arc::new(Rotation::new(if coded { dim } else { 0 }));
         let live = parts.iter().map(|(segment, dead)| segment.len() - dead.len()).sum();
-        Self { dim, parts: parts.into(), live, kernels: kernels::best() }
+        Self { dim, metric, rotation, parts: parts.into(), live, kernels: kernels::best() }
     }
 
     pub fn dim(&self) -> usize {
@@ -57,33 +67,69 @@ impl Set {
         self.len() == 0
     }
 
-    /// The `k` best live rows by dot product: (id, score), best first, ties to the smaller id. `filter`: sorted ids that
-    /// are allowed. Exact.
-    ///
-    /// A score that is not a number is left out. The result does not depend on how rows are spread over parts. O(live rows
-    /// × dim); with a filter of few ids O(ids × (dim + log rows)). Memory: `k`, and a bit a row of the largest part if the
-    /// filter is neither small nor large. Panics if `query` has not `dim` values, unless the set is empty.
+    pub fn metric(&self) -> Metric {
+        self.metric
+    }
+
+    /// The `k` best live rows: (id, score), best first, ties to the smaller id. `filter`: sorted ids that are allowed. See
+    /// [`search_with`](Self::search_with).
     pub fn search(&self, query: &[f32], k: usize, filter: Option<&[u64]>) -> Vec<(u64, f32)> {
-        if self.is_empty() || k == 0 {
-            return Vec::new();
+        let mut hits = Vec::new();
+        self.search_with(&mut Scratch::default(), query, &Search::new(k, filter), &mut hits);
+        hits
+    }
+
+    /// Puts the best live rows into `hits`: (id, score), best first, ties to the smaller id.
+    ///
+    /// Scores are those of the rows, never estimates; one that is not a number is left out. Which rows are found depends on
+    /// the [`Effort`]; exact search does not depend on how rows are spread over parts. O(live rows × dim) where rows are
+    /// scored, a fraction of it where codes are scanned. Memory: `k` and what is scored again, and a bit a row of the largest
+    /// part if the filter is not small. Panics if `query` has not `dim` values, unless the set is empty.
+    pub fn search_with(
+        &self,
+        scratch: &mut Scratch,
+        query: &[f32],
+        search: &Search<'_>,
+        hits: &mut Vec<(u64, f32)>,
+    ) -> Work {
+        let mut work = Work::default();
+        hits.clear();
+        if self.is_empty() || search.k == 0 {
+            return work;
         }
         assert_eq!(query.len(), self.dim, "dimension of the query");
-        let most = filter.map_or(self.live, |ids| ids.len().min(self.live));
-        let mut top = Top::new(k, most);
-        for (segment, dead) in self.parts.iter() {
-            flat::search(self.kernels, segment, dead, query, filter, &mut top);
+        let most = search.filter.map_or(self.live, |ids| ids.len().min(self.live));
+        scratch.best.reset(search.k, most);
+        scratch.shortlist.reset(search.k, most);
+        let mut ask = Ask { set: self, query, search, scratch, work: &mut work, is_rotated: false };
+        for part in 0..self.parts.len() {
+            ask.part(part);
         }
-        top.into_sorted()
+        ask.rescore();
+        scratch.best.sorted_into(hits);
+        work
+    }
+
+    /// Many searches at once, on so many threads (0: as many as there are cores): what [`search_with`](Self::search_with) finds
+    /// for each of the queries, which stand one after the other. Panics if they are not whole.
+    pub fn search_many(&self, queries: &[f32], search: &Search<'_>, threads: usize) -> Vec<Vec<(u64, f32)>> {
+        let dim = self.dim.max(1);
+        assert!(queries.len().is_multiple_of(dim), "queries of {dim} values");
+        let mut found = vec![Vec::new(); queries.len() / dim];
+        for_each_chunk(super::parallel::threads(threads), &mut found, 1, Scratch::default, |scratch, at, hits| {
+            self.search_with(scratch, &queries[at * dim..][..dim], search, &mut hits[0]);
+        });
+        found
     }
 
     /// The live row of an id.
-    pub fn vector(&self, id: u64) -> Option<&[f32]> {
+    pub fn vector(&self, id: u64) -> Option<Cow<'_, [f32]>> {
         let (part, row) = self.locate(id)?;
         Some(self.parts[part].0.row(row))
     }
 
     /// A live row of a text with this hash; of the first part and row that has one.
-    pub fn vector_by_hash(&self, hash: &[u8; 16]) -> Option<&[f32]> {
+    pub fn vector_by_hash(&self, hash: &[u8; 16]) -> Option<Cow<'_, [f32]>> {
         let live =
             |(segment, dead): &(Segment, Tombstones)| segment.rows_with_hash(hash).find(|&row| !dead.contains(row));
         self.parts.iter().find_map(|part| Some(part.0.row(live(part)?)))

@@ -6,6 +6,7 @@ use super::metric::Scored;
 
 /// Keeps up to 2k candidates; when they are full the worse half goes and the worst that stays becomes the bar. O(1) a row,
 /// amortised, against O(log k) of a heap, and nearly every row only meets the bar.
+#[derive(Debug, Default)]
 pub(super) struct Top {
     k: usize,
     bar: Option<Scored>,
@@ -13,10 +14,12 @@ pub(super) struct Top {
 }
 
 impl Top {
-    /// `most`: how many rows can come at most.
-    pub fn new(k: usize, most: usize) -> Self {
-        let k = k.min(most);
-        Self { k, bar: None, kept: Vec::with_capacity(k.saturating_mul(2).min(most)) }
+    /// Starts anew. `most`: how many rows can come at most.
+    pub fn reset(&mut self, k: usize, most: usize) {
+        self.k = k.min(most);
+        self.bar = None;
+        self.kept.clear();
+        self.kept.reserve(self.k.saturating_mul(2).min(most));
     }
 
     /// The score below which [`offer`](Self::offer) has no use for a row.
@@ -31,23 +34,25 @@ impl Top {
         }
         self.kept.push(scored);
         if self.kept.len() >= self.k.saturating_mul(2) {
-            self.drop_worse_half();
+            self.settle();
         }
     }
 
-    fn drop_worse_half(&mut self) {
-        if self.kept.len() > self.k {
+    /// Makes the bar that of what came so far, if k came.
+    pub fn settle(&mut self) {
+        if self.kept.len() >= self.k && self.k > 0 {
             let (_, worst, _) = self.kept.select_nth_unstable_by(self.k - 1, Scored::rank);
             self.bar = Some(*worst);
             self.kept.truncate(self.k);
         }
     }
 
-    /// The best, best first.
-    pub fn into_sorted(mut self) -> Vec<(u64, f32)> {
+    /// The best, best first, in place of what was in `out`.
+    pub fn sorted_into(&mut self, out: &mut Vec<(u64, f32)>) {
         self.kept.sort_unstable_by(Scored::rank);
         self.kept.truncate(self.k);
-        self.kept.iter().map(|scored| (scored.id, scored.score)).collect()
+        out.clear();
+        out.extend(self.kept.iter().map(|scored| (scored.id, scored.score)));
     }
 }
 
@@ -56,11 +61,13 @@ mod tests {
     use super::*;
 
     fn top(k: usize, scores: &[f32]) -> Vec<(u64, f32)> {
-        let mut top = Top::new(k, scores.len());
+        let (mut top, mut sorted) = (Top::default(), Vec::new());
+        top.reset(k, scores.len());
         for (id, &score) in scores.iter().enumerate() {
             top.offer(id as u64, score);
         }
-        top.into_sorted()
+        top.sorted_into(&mut sorted);
+        sorted
     }
 
     #[test]

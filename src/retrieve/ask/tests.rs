@@ -2,6 +2,7 @@ use std::{cell::RefCell, sync::Mutex};
 
 use super::*;
 use crate::{
+    index::{Effort, Work},
     model::{Message, Usage},
     retrieve::{Fusion, Mode, Query, Timings, Unsupported, passages::tests::hit},
 };
@@ -70,6 +71,8 @@ fn hits_of(texts: &[&str], strength: Strength) -> Hits {
         generation: 7,
         candidates: texts.len(),
         notes: vec!["as found".into()],
+        work: Work::default(),
+        effort: Effort::default(),
         timings: Timings::default(),
     }
 }

@@ -2,8 +2,8 @@ use std::sync::Arc;
 
 use super::*;
 use crate::index::vector::{
-    encode::{NewRow, encode_segment, live_rows, merge},
-    layout::{ALIGN, FOOTER_BYTES, HEADER_BYTES, HEADER_CHECKSUM, KINDS, REQUIRED, SECTION_BYTES},
+    encode::{LiveRows, NewRow, SegmentOptions, encode_segment, merge},
+    layout::{ALIGN, FOOTER_BYTES, HEADER_BYTES, HEADER_CHECKSUM, NEEDED, REQUIRED, SECTION_BYTES},
     tombstones::Tombstones,
 };
 
@@ -17,7 +17,7 @@ fn tiny() -> Vec<u8> {
         NewRow { id: 9, hash: [0xbb; 16], vector: &[1.0, -2.0] },
         NewRow { id: 5, hash: [0xaa; 16], vector: &[0.5, 0.25] },
     ];
-    encode_segment(2, &rows)
+    encode_segment(2, &rows, &SegmentOptions::default())
 }
 
 /// A segment with its header checksum made right again after a change.
@@ -78,8 +78,8 @@ fn what_is_written_is_read() {
     segment.verify().unwrap();
     assert_eq!((segment.dim(), segment.len(), segment.is_empty()), (2, 2, false));
     assert_eq!(segment.ids(), [9, 5]);
-    assert_eq!(segment.rows(), [1.0, -2.0, 0.5, 0.25]);
-    assert_eq!(segment.row(1), [0.5, 0.25]);
+    assert_eq!(segment.rows(0..2, &mut Vec::new()), [1.0, -2.0, 0.5, 0.25]);
+    assert_eq!(segment.row(1), &[0.5, 0.25][..]);
     assert_eq!((segment.hash(0), segment.hash(1)), ([0xbb; 16], [0xaa; 16]));
     assert_eq!(segment.sum(), [1.5, -1.75]);
     assert_eq!([5, 9, 0, 7, u64::MAX].map(|id| segment.find_id(id)), [Some(1), Some(0), None, None, None]);
@@ -93,7 +93,7 @@ fn what_is_written_is_read() {
 fn rows_of_one_text_are_found_in_their_order() {
     let vector = [0.0];
     let row = |id: u64| NewRow { id, hash: [(id % 3) as u8; 16], vector: &vector };
-    let segment = open(&encode_segment(1, &(0..10).map(row).collect::<Vec<_>>())).unwrap();
+    let segment = open(&encode_segment(1, &(0..10).map(row).collect::<Vec<_>>(), &SegmentOptions::default())).unwrap();
     segment.verify().unwrap();
     assert_eq!(segment.find_hash(&[1; 16]), Some(1));
     assert_eq!(segment.rows_with_hash(&[1; 16]).collect::<Vec<_>>(), [1, 4, 7]);
@@ -102,12 +102,17 @@ fn rows_of_one_text_are_found_in_their_order() {
 
 #[test]
 fn a_segment_may_have_no_rows_or_one() {
-    let empty = open(&encode_segment(7, &[])).unwrap();
+    let empty = open(&encode_segment(7, &[], &SegmentOptions::default())).unwrap();
     empty.verify().unwrap();
-    assert!(empty.is_empty() && empty.ids().is_empty() && empty.rows().is_empty());
+    assert!(empty.is_empty() && empty.ids().is_empty());
     assert_eq!((empty.find_id(0), empty.find_hash(&[0; 16]), empty.sum()), (None, None, &[0.0; 7][..]));
 
-    let one = open(&encode_segment(1, &[NewRow { id: u64::MAX, hash: [0; 16], vector: &[f32::MAX] }])).unwrap();
+    let one = open(&encode_segment(
+        1,
+        &[NewRow { id: u64::MAX, hash: [0; 16], vector: &[f32::MAX] }],
+        &SegmentOptions::default(),
+    ))
+    .unwrap();
     one.verify().unwrap();
     assert_eq!((one.find_id(u64::MAX), one.find_hash(&[0; 16])), (Some(0), Some(0)));
 }
@@ -124,7 +129,7 @@ fn what_would_not_verify_is_not_written() {
         (1, vec![row(4, &[1.0]), row(3, &[1.0]), row(4, &[1.0])], "two rows have one id"),
     ];
     for (dim, rows, expected) in cases {
-        let panic = std::panic::catch_unwind(|| encode_segment(dim, &rows)).unwrap_err();
+        let panic = std::panic::catch_unwind(|| encode_segment(dim, &rows, &SegmentOptions::default())).unwrap_err();
         let message = panic.downcast_ref::<String>().expect("a message");
         assert!(message.contains(expected), "{message}");
     }
@@ -163,7 +168,7 @@ fn a_false_header_under_a_true_checksum_is_refused() {
         ("section of kind 1 has 16 bytes, 34359738360 expected", Box::new(put(16, u64::from(u32::MAX).to_le_bytes()))),
         ("rows, at most 4294967295 expected", Box::new(put(16, u64::MAX.to_le_bytes()))),
         ("657 bytes stated, 656 found", Box::new(put(24, 657u64.to_le_bytes()))),
-        ("metric 2", Box::new(put(32, 2u32.to_le_bytes()))),
+        ("metric 4, 1 to 3 expected", Box::new(put(32, 4u32.to_le_bytes()))),
         ("zeros expected", Box::new(put(40, [1]))),
         ("section of kind 6 is missing", Box::new(|bytes| bytes[10] = 5)),
         ("section of kind 99 is needed and unknown", Box::new(put(entry(0, 0), 99u32.to_le_bytes()))),
@@ -209,7 +214,7 @@ fn sections_of_later_versions_are_skipped_unless_they_are_needed() {
         sections.iter_mut().for_each(|section| section.offset += shift);
         let codes = [0xcd; 64];
         let offset = 640 + shift;
-        sections.push(Section { kind: 16, flags, offset, length: 64, checksum: crc32c::crc32c(&codes) });
+        sections.push(Section { kind: 99, flags, offset, length: 64, checksum: crc32c::crc32c(&codes) });
         let mut bytes = Header { sections, ..header }.encode(offset + 64 + FOOTER_BYTES as u64);
         bytes.resize(old_table + shift as usize, 0);
         bytes.extend(&tiny[old_table..640]);
@@ -220,13 +225,13 @@ fn sections_of_later_versions_are_skipped_unless_they_are_needed() {
     };
     let segment = open(&with_section(0)).unwrap();
     segment.verify().unwrap();
-    assert_eq!(segment.row(0), [1.0, -2.0]);
+    assert_eq!(segment.row(0), &[1.0, -2.0][..]);
     assert!(open(&with_section(REQUIRED)).unwrap_err().to_string().contains("a newer program wrote it"));
 
     let mut damaged = with_section(0);
     let codes = damaged.len() - FOOTER_BYTES - 1;
     damaged[codes] = 0;
-    assert!(open(&damaged).unwrap().verify().unwrap_err().what.contains("section 16"));
+    assert!(open(&damaged).unwrap().verify().unwrap_err().what.contains("section 99"));
 }
 
 #[test]
@@ -275,37 +280,76 @@ fn a_segment_at_an_odd_address_reads_the_same() {
     }
     let segment = Segment::open(Arc::new(Shifted([&[0; 3], &tiny()[..]].concat()))).unwrap();
     segment.verify().unwrap();
-    assert_eq!((segment.ids(), segment.row(0), segment.sum()), (&[9, 5][..], &[1.0, -2.0][..], &[1.5, -1.75][..]));
+    assert_eq!((segment.ids(), &*segment.row(0), segment.sum()), (&[9, 5][..], &[1.0, -2.0][..], &[1.5, -1.75][..]));
 }
 
 #[test]
 fn merging_keeps_live_rows_and_nothing_else() {
     let row = |id: u64, vector| NewRow { id, hash: [id as u8; 16], vector };
-    let first = open(&encode_segment(1, &[row(1, &[1.0]), row(2, &[2.0]), row(3, &[3.0])])).unwrap();
-    let second = open(&encode_segment(1, &[row(2, &[20.0]), row(4, &[4.0])])).unwrap();
+    let first = open(&encode_segment(1, &[row(1, &[1.0]), row(2, &[2.0]), row(3, &[3.0])], &SegmentOptions::default()))
+        .unwrap();
+    let second = open(&encode_segment(1, &[row(2, &[20.0]), row(4, &[4.0])], &SegmentOptions::default())).unwrap();
     let (mut dead, none) = (Tombstones::default(), Tombstones::default());
     dead.insert(1);
 
-    let bytes = merge(&[(&first, &dead), (&second, &none)]).unwrap().unwrap();
-    assert_eq!(bytes, encode_segment(1, &[row(1, &[1.0]), row(3, &[3.0]), row(2, &[20.0]), row(4, &[4.0])]));
+    let bytes = merge(&[(&first, &dead), (&second, &none)], &SegmentOptions::default()).unwrap().unwrap();
+    assert_eq!(
+        bytes,
+        encode_segment(
+            1,
+            &[row(1, &[1.0]), row(3, &[3.0]), row(2, &[20.0]), row(4, &[4.0])],
+            &SegmentOptions::default()
+        )
+    );
 
-    let twice = live_rows(&[(&first, &none), (&second, &none)]).unwrap_err();
+    let twice = LiveRows::of(&[(&first, &none), (&second, &none)]).err().unwrap();
     assert_eq!(twice.what, "id 2 is alive in two rows");
 
     (0..3).for_each(|row| dead.insert(row));
-    assert_eq!(merge(&[(&first, &dead)]), Ok(None));
-    assert_eq!(merge(&[]), Ok(None));
+    assert_eq!(merge(&[(&first, &dead)], &SegmentOptions::default()), Ok(None));
+    assert_eq!(merge(&[], &SegmentOptions::default()), Ok(None));
 
-    let mut damaged = encode_segment(1, &[row(7, &[7.0])]);
+    let mut damaged = encode_segment(1, &[row(7, &[7.0])], &SegmentOptions::default());
     damaged[start_of(kind::ROWS) + 1] ^= 1;
-    assert!(merge(&[(&open(&damaged).unwrap(), &none)]).is_err());
+    assert!(merge(&[(&open(&damaged).unwrap(), &none)], &SegmentOptions::default()).is_err());
 }
 
 #[test]
 fn every_kind_has_a_length() {
     use crate::index::vector::layout::{MAX_DIM, MAX_ROWS, section_length};
-    for kind in KINDS {
+    for kind in NEEDED {
         assert!(section_length(kind, MAX_DIM, MAX_ROWS).is_some());
     }
-    assert_eq!(section_length(7, 1, 1), None);
+    assert_eq!(section_length(99, 1, 1), None);
+}
+
+#[test]
+fn rows_of_half_the_width_are_read_as_they_were_rounded() {
+    let rows: Vec<Vec<f32>> =
+        (0..70_u16).map(|row| (0..5_u8).map(|at| (f32::from(row) - 30.0) / 7.0 + f32::from(at)).collect()).collect();
+    let new: Vec<_> = (0..).zip(&rows).map(|(id, row)| NewRow { id, hash: [0; 16], vector: row }).collect();
+    let options = SegmentOptions { rows: RowFormat::F16, codes_from: 1, ..SegmentOptions::default() };
+    let bytes = encode_segment(5, &new, &options);
+    let half = open(&bytes).unwrap();
+    half.verify().unwrap();
+    assert_eq!(half.row_format(), RowFormat::F16);
+    assert_eq!(half.row_bytes(3).len(), 10);
+    for (at, row) in rows.iter().enumerate() {
+        let rounded: Vec<f32> = row.iter().map(|&value| half::f16::from_f32(value).to_f32()).collect();
+        assert_eq!(half.row(at), rounded);
+    }
+    let merged = merge(&[(&half, &Tombstones::default())], &options).unwrap().unwrap();
+    let merged = open(&merged).unwrap();
+    assert!((0..70).all(|at| merged.row(at) == half.row(at)), "what was rounded once stays");
+
+    let both = resealed(bytes, |bytes| {
+        // The last section becomes a second one of rows, of a length that would be right.
+        let count = usize::from(bytes[10]);
+        let entry = HEADER_BYTES + SECTION_BYTES * (count - 1);
+        bytes[entry..entry + 4].copy_from_slice(&kind::ROWS.to_le_bytes());
+        bytes[entry + 16..entry + 24].copy_from_slice(&1400_u64.to_le_bytes());
+    });
+    assert!(open(&both).is_err());
+    let huge = [NewRow { id: 1, hash: [0; 16], vector: &[70_000.0] }];
+    assert!(std::panic::catch_unwind(|| encode_segment(1, &huge, &options)).is_err());
 }

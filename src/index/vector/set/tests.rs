@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BTreeSet as Ids};
 use proptest::{prelude::*, test_runner::RngSeed};
 
 use super::*;
-use crate::index::vector::{NewRow, dot, encode_segment, merge};
+use crate::index::vector::{NewRow, SegmentOptions, dot, encode_segment, merge};
 
 type Row = (u64, Vec<f32>);
 
@@ -13,7 +13,7 @@ fn hash(id: u64) -> [u8; 16] {
 
 fn segment(dim: usize, rows: &[Row]) -> Segment {
     let rows: Vec<_> = rows.iter().map(|(id, vector)| NewRow { id: *id, hash: hash(*id), vector }).collect();
-    Segment::open(Arc::new(encode_segment(dim, &rows))).unwrap()
+    Segment::open(Arc::new(encode_segment(dim, &rows, &SegmentOptions::default()))).unwrap()
 }
 
 /// Every table of kernels this CPU has, for as long as the tests run.
@@ -130,7 +130,7 @@ proptest! {
         let query: Vec<f32> = (0..history.dim).map(|i| 1.0 / (i + 3) as f32).collect();
         let set = history.set();
         let parts: Vec<_> = set.parts().iter().map(|(segment, dead)| (segment, dead)).collect();
-        let merged = merge(&parts).unwrap().map(|bytes| (Segment::open(Arc::new(bytes)).unwrap(), Tombstones::default()));
+        let merged = merge(&parts, &SegmentOptions::default()).unwrap().map(|bytes| (Segment::open(Arc::new(bytes)).unwrap(), Tombstones::default()));
         let merged = Set::new(history.dim, merged.into_iter().collect());
         prop_assert_eq!(merged.len(), set.len());
         let filter = filter.as_deref();
@@ -142,7 +142,8 @@ proptest! {
         let set = history.set();
         prop_assert_eq!(set.len(), history.live.len());
         for id in 0..420 {
-            prop_assert_eq!(set.vector(id), history.live.get(&id).map(Vec::as_slice));
+            let vector = set.vector(id);
+            prop_assert_eq!(vector.as_deref(), history.live.get(&id).map(Vec::as_slice));
             if let Some((part, row)) = set.locate(id) {
                 prop_assert_eq!(set.parts()[part].0.ids()[row], id);
             }
@@ -150,7 +151,7 @@ proptest! {
         for of in 0..16 {
             let vectors: Vec<&[f32]> = history.live.iter().filter(|(id, _)| *id % 16 == of).map(|(_, v)| &v[..]).collect();
             match set.vector_by_hash(&hash(of)) {
-                Some(found) => prop_assert!(vectors.contains(&found)),
+                Some(found) => prop_assert!(vectors.contains(&&*found)),
                 None => prop_assert!(vectors.is_empty()),
             }
         }
@@ -193,7 +194,7 @@ fn the_free_function_gives_the_score_of_search() {
     let set = Set::new(384, vec![(segment(384, &rows), Tombstones::default())]);
     for (id, score) in set.search(&rows[3].1, 50, None) {
         assert_eq!(score, dot(&rows[3].1, &rows[id as usize].1));
-        assert_eq!(score, dot(&rows[3].1, set.vector(id).unwrap()));
+        assert_eq!(score, dot(&rows[3].1, &set.vector(id).unwrap()));
     }
 }
 
@@ -254,7 +255,7 @@ fn a_damaged_table_of_ids_finds_nothing_false() {
     let rows = rows(1, 200);
     let mut bytes = {
         let rows: Vec<_> = rows.iter().map(|(id, vector)| NewRow { id: *id, hash: hash(*id), vector }).collect();
-        encode_segment(1, &rows)
+        encode_segment(1, &rows, &SegmentOptions::default())
     };
     let sound = Segment::open(Arc::new(bytes.clone())).unwrap();
     // The rows of the table, behind its keys: every one of them out of range, or another's.
@@ -278,7 +279,7 @@ fn damage_that_was_not_looked_for_gives_no_panic() {
     let all = rows(1, 130);
     let bytes = {
         let rows: Vec<_> = all.iter().map(|(id, vector)| NewRow { id: *id, hash: hash(*id), vector }).collect();
-        encode_segment(1, &rows)
+        encode_segment(1, &rows, &SegmentOptions::default())
     };
     let filters = [None, Some(vec![7, 90]), Some((0..40).collect()), Some((0..130).collect::<Vec<_>>())];
     let mut opened = 0;

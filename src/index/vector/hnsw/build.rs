@@ -1,0 +1,418 @@
+//! Building: nodes come in batches; those of a batch look for neighbours in the graph as it was before, side by side, then
+//! their neighbours get the links back, each on its own.
+//!
+//! So no node is ever locked, and the graph is the same whatever the number of threads (ParlayANN, PPoPP 2024, algorithm 3).
+//! Distances are of signed bytes, a fourth of the time of f32 and near enough to choose neighbours by.
+//!
+//! Useful for: graphs from rows, and from a graph and more rows. Not for: the order they are stored in (see [`order`]).
+//!
+//! [`order`]: super::order
+
+use std::collections::{HashMap, hash_map::Entry};
+
+use super::{
+    GraphHeader, GraphOptions, calibrate,
+    nodes::{self, NodeScores, Nodes},
+    order::{self, Ordered},
+    prune::{Candidate, prune},
+    search::GraphView,
+    walk::{Links, MAX_NODES, NO_LINK, Scores, Stop, TWIN, Walk},
+};
+use crate::index::vector::{
+    kernels::Kernels,
+    parallel::for_each_chunk,
+    quant::{Encoder, splitmix},
+};
+
+/// A batch is at most one of so many parts of all nodes. Smaller ones find better neighbours and idle more.
+const BATCHES: usize = 50;
+/// And is at most this many nodes where those are more.
+const SMALL_BATCH: usize = 1000;
+/// Nodes a thread takes at once.
+const TURN: usize = 16;
+
+/// The graph of a segment.
+pub(in crate::index::vector) struct Graph {
+    pub header: GraphHeader,
+    /// The row of each node, in the order they are to be stored in.
+    pub order: Vec<u32>,
+    /// By node.
+    pub codes: Vec<u8>,
+    /// `m0` for each node, by node.
+    pub links: Vec<u32>,
+}
+
+/// The graph of an older segment whose live rows are the first of the new one, in their order.
+#[derive(Clone)]
+pub(in crate::index::vector) struct Reused<'a> {
+    links: &'a [u32],
+    /// Links of a row.
+    width: usize,
+    /// The old row of each node that is kept.
+    kept: Vec<u32>,
+    /// The node of an old row; [`NO_LINK`] for one that is kept by none.
+    node: Vec<u32>,
+}
+
+impl<'a> Reused<'a> {
+    /// Of rows that equal each other one node is kept if one row is alive.
+    pub fn of(graph: GraphView<'a>, is_live: impl Fn(usize) -> bool) -> Self {
+        let mut reused =
+            Self { links: graph.links, width: graph.header.m0, kept: Vec::new(), node: vec![NO_LINK; graph.rows] };
+        let mut first = 0;
+        for row in 0..graph.rows {
+            if !graph.is_twin(row) {
+                first = row;
+            }
+            if is_live(row) && reused.node[first] == NO_LINK {
+                reused.node[first] = reused.kept.len() as u32;
+                reused.kept.push(first as u32);
+            }
+        }
+        reused
+    }
+
+    fn list(&self, old: u32) -> &'a [u32] {
+        let start = old as usize * self.width;
+        let list = self.links.get(start..start + self.width).unwrap_or_default();
+        &list[..list.iter().position(|&link| link as usize >= self.node.len()).unwrap_or(list.len())]
+    }
+}
+
+/// Rows without those that equal an earlier one.
+struct Distinct {
+    /// The first of equal rows.
+    first: Vec<u32>,
+    /// By place in `first`: the others.
+    twins: Vec<Vec<u32>>,
+}
+
+impl Distinct {
+    fn of(rows: &[&[f32]]) -> Self {
+        let mut distinct = Self { first: Vec::new(), twins: Vec::new() };
+        let mut places: HashMap<&[u8], usize> = HashMap::with_capacity(rows.len());
+        for (row, values) in (0..).zip(rows) {
+            match places.entry(bytemuck::cast_slice(values)) {
+                Entry::Occupied(entry) => distinct.twins[*entry.get()].push(row),
+                Entry::Vacant(entry) => {
+                    entry.insert(distinct.first.len());
+                    distinct.first.push(row);
+                    distinct.twins.push(Vec::new());
+                }
+            }
+        }
+        distinct
+    }
+}
+
+/// Builds a graph. `keys`: what decides the order in which rows come in.
+pub(in crate::index::vector) fn build(
+    encoder: &Encoder<'_>,
+    rows: &[&[f32]],
+    keys: &[u64],
+    options: &GraphOptions,
+    reused: Option<&Reused<'_>>,
+    threads: usize,
+) -> Graph {
+    assert!(rows.len() < MAX_NODES, "{} nodes of a graph, at most {MAX_NODES} expected", rows.len());
+    let Distinct { first, twins } = Distinct::of(rows);
+    let unlike: Vec<&[f32]> = first.iter().map(|&row| rows[row as usize]).collect();
+    let keys: Vec<u64> = first.iter().map(|&row| keys[row as usize]).collect();
+    let linked = reused.map_or(0, |reused| reused.kept.len());
+    let coming = arrival(encoder, &unlike, &keys, linked);
+    let ordered: Vec<&[f32]> = coming.iter().map(|&row| unlike[row as usize]).collect();
+    let nodes = Nodes::of(encoder, &ordered, threads);
+    let bits = options.bits_for(encoder.centre.len());
+    let codes = nodes::encode(encoder, bits, &ordered, threads);
+    let mut builder = Builder::new(encoder.kernels, &nodes, options, threads);
+    let mut done = 1.min(nodes.len());
+    if let Some(reused) = reused.filter(|reused| !reused.kept.is_empty()) {
+        builder.take(reused);
+        done = linked;
+    }
+    let most = (nodes.len() / BATCHES).max(SMALL_BATCH);
+    // The last to come are strangers to the graph: they measure what it finds.
+    let strangers = calibrate::strangers(nodes.len()).min(nodes.len() - done);
+    let mut calibration = Vec::new();
+    let reach = encoder.reach(rows);
+    while done < nodes.len() {
+        let known = nodes.len() - strangers;
+        if done == known && strangers > 0 {
+            builder.finish();
+            let view = calibrate::Trial { encoder, bits, codes: &codes, rows: &ordered, known, reach };
+            calibration = view.run(&builder);
+        }
+        let end = if done < known { known } else { nodes.len() }.min(done + done.min(most));
+        builder.insert(done, end);
+        done = end;
+    }
+    builder.finish();
+    let Ordered { order, links, entries } = order::in_walking_order(&mut builder);
+    let stride = nodes::row_stride(bits, encoder.centre.len());
+    let header = GraphHeader {
+        m0: options.m0(),
+        bits,
+        stride,
+        ef_construction: options.ef_construction(),
+        reach,
+        entries,
+        calibration,
+    };
+    // Equal rows stand behind each other; the others move on by as many.
+    let groups = || order.iter().map(|&node| coming[node as usize] as usize).map(|at| (first[at], &twins[at]));
+    let mut place = Vec::with_capacity(order.len());
+    let mut next = 0;
+    for (_, twins) in groups() {
+        place.push(next);
+        next += 1 + twins.len() as u32;
+    }
+    let mut graph = Graph { header, order: Vec::new(), codes: Vec::new(), links: Vec::new() };
+    graph.header.entries.iter_mut().for_each(|entry| *entry = place[*entry as usize]);
+    let m0 = graph.header.m0;
+    for (((first, twins), &node), list) in groups().zip(&order).zip(links.chunks_exact(m0)) {
+        graph.order.push(first);
+        graph.order.extend(twins);
+        let code = &codes[node as usize * stride..][..stride];
+        (0..=twins.len()).for_each(|_| graph.codes.extend_from_slice(code));
+        graph.links.extend(list.iter().map(|&link| if link == NO_LINK { NO_LINK } else { place[link as usize] }));
+        for _ in twins {
+            graph.links.push(TWIN);
+            graph.links.resize(graph.links.len() + m0 - 1, NO_LINK);
+        }
+    }
+    graph
+}
+
+/// The rows in the order in which they come in: those that have links first, as they are; then by the hash of
+/// their key, but that one near the centre begins if none is there.
+fn arrival(encoder: &Encoder<'_>, rows: &[&[f32]], keys: &[u64], linked: usize) -> Vec<u32> {
+    let number = |row: usize| u32::try_from(row).expect("at most MAX_NODES");
+    let mut coming: Vec<u32> = (number(linked)..number(rows.len())).collect();
+    let hash = |row: u32| splitmix(keys[row as usize]);
+    coming.sort_by_cached_key(|&row| (hash(row), row));
+    if linked == 0 {
+        let mut residual = vec![0.0; encoder.centre.len()];
+        let mut length = |row: u32| encoder.residual(rows[row as usize], &mut residual);
+        let nearest = (0..coming.len().min(STARTS))
+            .map(|at| (length(coming[at]), at))
+            .min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        if let Some((_, at)) = nearest {
+            coming[..=at].rotate_right(1);
+        }
+    }
+    (0..number(linked)).chain(coming).collect()
+}
+
+pub(super) struct Builder<'a> {
+    pub kernels: &'a Kernels,
+    pub nodes: &'a Nodes,
+    pub m0: usize,
+    ef: usize,
+    pub threads: usize,
+    /// Links of a node while the graph grows: more than m0, so that not every new one is a choice among all.
+    room: usize,
+    lists: Vec<u32>,
+}
+
+/// Rows of which the nearest to the centre is where walks start.
+const STARTS: usize = 1024;
+
+/// What a thread works with.
+struct Worker<'a> {
+    scores: NodeScores<'a>,
+    walk: Walk,
+    candidates: Vec<Candidate>,
+    chosen: Vec<u32>,
+}
+
+impl<'a> Builder<'a> {
+    fn new(kernels: &'a Kernels, nodes: &'a Nodes, options: &GraphOptions, threads: usize) -> Self {
+        let m0 = options.m0();
+        let room = 2 * m0;
+        Self {
+            kernels,
+            nodes,
+            m0,
+            ef: options.ef_construction(),
+            threads,
+            room,
+            lists: vec![NO_LINK; nodes.len() * room],
+        }
+    }
+
+    fn worker(&self) -> Worker<'a> {
+        Worker {
+            scores: NodeScores::new(self.kernels, self.nodes),
+            walk: Walk::default(),
+            candidates: Vec::new(),
+            chosen: Vec::new(),
+        }
+    }
+
+    pub fn list(&self, node: u32) -> &[u32] {
+        let list = &self.lists[node as usize * self.room..][..self.room];
+        &list[..list.iter().position(|&link| link == NO_LINK).unwrap_or(self.room)]
+    }
+
+    pub fn set_list(&mut self, node: u32, links: &[u32]) {
+        let list = &mut self.lists[node as usize * self.room..][..self.room];
+        list[..links.len()].copy_from_slice(links);
+        list[links.len()..].fill(NO_LINK);
+    }
+
+    pub fn links(&self, nodes: usize) -> Links<'_> {
+        Links { all: &self.lists, width: self.room, nodes }
+    }
+
+    /// Takes over the links of a graph. A node that linked to a dead one may link to its neighbours instead (FreshDiskANN,
+    /// arXiv:2105.09613, algorithm 4).
+    fn take(&mut self, reused: &Reused<'_>) {
+        let mut lists = std::mem::take(&mut self.lists);
+        let this = &*self;
+        let taken = &mut lists[..reused.kept.len() * this.room];
+        for_each_chunk(
+            this.threads,
+            taken,
+            TURN * this.room,
+            || this.worker(),
+            |worker, first, lists| {
+                for (at, list) in lists.chunks_exact_mut(this.room).enumerate() {
+                    let node = first / this.room + at;
+                    let is_live = |node: &u32| *node != NO_LINK;
+                    worker.chosen.clear();
+                    for &old in reused.list(reused.kept[node]) {
+                        match reused.node[old as usize] {
+                            NO_LINK => {
+                                let behind = reused.list(old).iter().map(|&behind| reused.node[behind as usize]);
+                                worker.chosen.extend(behind.filter(is_live));
+                            }
+                            other => worker.chosen.push(other),
+                        }
+                    }
+                    worker.chosen.sort_unstable();
+                    worker.chosen.dedup();
+                    worker.chosen.retain(|&other| other as usize != node);
+                    if worker.chosen.len() > this.m0 {
+                        this.choose(worker, node as u32);
+                    }
+                    list[..worker.chosen.len()].copy_from_slice(&worker.chosen);
+                }
+            },
+        );
+        self.lists = lists;
+    }
+
+    /// The nodes nearest to a node among the first `nodes`, by rank.
+    pub fn nearest(&self, walk: &mut Walk, scores: &mut NodeScores<'_>, node: u32, nodes: usize) -> Vec<Candidate> {
+        walk.walk(self.kernels, self.links(nodes), &[0], scores.from(node), Stop::at(self.ef), None);
+        candidates(walk)
+    }
+
+    /// Inserts nodes `from` to `to`; all before them are in.
+    fn insert(&mut self, from: usize, to: usize) {
+        let mut chosen = vec![NO_LINK; (to - from) * self.m0];
+        let this = &*self;
+        for_each_chunk(
+            this.threads,
+            &mut chosen,
+            TURN * this.m0,
+            || this.worker(),
+            |worker, first, lists| {
+                for (at, list) in lists.chunks_exact_mut(this.m0).enumerate() {
+                    let node = (from + first / this.m0 + at) as u32;
+                    let Worker { scores, walk, candidates, chosen } = worker;
+                    walk.walk(this.kernels, this.links(from), &[0], scores.from(node), Stop::at(this.ef), None);
+                    candidates.clear();
+                    candidates.extend(
+                        walk.pool().iter().map(|found| Candidate { distance: -found.score, node: found.node() }),
+                    );
+                    candidates.sort_unstable_by(Candidate::rank);
+                    prune(scores, candidates, this.m0, chosen);
+                    list[..chosen.len()].copy_from_slice(chosen);
+                }
+            },
+        );
+        let mut back: Vec<u64> = Vec::with_capacity(chosen.len());
+        for (node, list) in (from as u32..).zip(chosen.chunks_exact(self.m0)) {
+            let end = list.iter().position(|&link| link == NO_LINK).unwrap_or(self.m0);
+            self.set_list(node, &list[..end]);
+            back.extend(list[..end].iter().map(|&target| u64::from(target) << 32 | u64::from(node)));
+        }
+        back.sort_unstable();
+        self.link_back(&back);
+    }
+
+    /// Gives nodes links back: sorted pairs of a node and its new neighbour.
+    fn link_back(&mut self, pairs: &[u64]) {
+        let groups: Vec<&[u64]> = pairs.chunk_by(|a, b| a >> 32 == b >> 32).collect();
+        let mut lists = vec![NO_LINK; groups.len() * self.room];
+        let this = &*self;
+        for_each_chunk(
+            this.threads,
+            &mut lists,
+            TURN * this.room,
+            || this.worker(),
+            |worker, first, lists| {
+                let groups = &groups[first / this.room..];
+                for (group, list) in groups.iter().zip(lists.chunks_exact_mut(this.room)) {
+                    let node = (group[0] >> 32) as u32;
+                    let old = this.list(node);
+                    let new = group.iter().map(|&pair| pair as u32);
+                    worker.chosen.clear();
+                    worker.chosen.extend(old.iter().copied().chain(new));
+                    if worker.chosen.len() > this.room {
+                        this.choose(worker, node);
+                    }
+                    list[..worker.chosen.len()].copy_from_slice(&worker.chosen);
+                }
+            },
+        );
+        for (group, list) in groups.iter().zip(lists.chunks_exact(self.room)) {
+            let start = (group[0] >> 32) as usize * self.room;
+            self.lists[start..start + self.room].copy_from_slice(list);
+        }
+    }
+
+    /// Leaves m0 of the nodes in `worker.chosen` as neighbours of a node.
+    fn choose(&self, worker: &mut Worker<'_>, node: u32) {
+        let Worker { scores, candidates, chosen, .. } = worker;
+        let mut found = vec![0.0; chosen.len()];
+        scores.from(node);
+        for (nodes, found) in chosen.chunks(super::walk::MAX_LINKS).zip(found.chunks_mut(super::walk::MAX_LINKS)) {
+            scores.scores(nodes, found);
+        }
+        candidates.clear();
+        candidates.extend(chosen.iter().zip(&found).map(|(&node, score)| Candidate { distance: -score, node }));
+        candidates.sort_unstable_by(Candidate::rank);
+        prune(scores, candidates, self.m0, chosen);
+    }
+
+    /// Leaves no more than m0 links to any node.
+    fn finish(&mut self) {
+        let mut lists = std::mem::take(&mut self.lists);
+        let this = &*self;
+        for_each_chunk(
+            this.threads,
+            &mut lists,
+            TURN * this.room,
+            || this.worker(),
+            |worker, first, lists| {
+                for (at, list) in lists.chunks_exact_mut(this.room).enumerate() {
+                    let end = list.iter().position(|&link| link == NO_LINK).unwrap_or(this.room);
+                    if end > this.m0 {
+                        worker.chosen.clear();
+                        worker.chosen.extend_from_slice(&list[..end]);
+                        this.choose(worker, (first / this.room + at) as u32);
+                        list.fill(NO_LINK);
+                        list[..worker.chosen.len()].copy_from_slice(&worker.chosen);
+                    }
+                }
+            },
+        );
+        self.lists = lists;
+    }
+}
+
+fn candidates(walk: &Walk) -> Vec<Candidate> {
+    walk.pool().iter().map(|found| Candidate { distance: -found.score, node: found.node() }).collect()
+}
