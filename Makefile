@@ -3,13 +3,16 @@
 CARGO ?= cargo
 SHELL := /bin/bash
 
-.PHONY: help demo test check bench deps clean
+.PHONY: help demo test check bench bench-vectors test-kernels fuzz deps clean
 
 help:
 	@echo "make demo    build it, ingest sample-docs/ into a temporary index, ask it something"
 	@echo "make test    install what the tests need and run every test"
 	@echo "make check   formatting, lints and docs, as CI wants them"
 	@echo "make bench   the benches"
+	@echo "make bench-vectors   the vector core beside other engines: table and plots (see docs/vectors.md)"
+	@echo "make test-kernels    the kernels of CPUs that this one is not, in emulators"
+	@echo "make fuzz    random bytes as vector files, for FUZZ_SECONDS (60)"
 
 demo:
 	$(CARGO) build --release --locked
@@ -33,6 +36,23 @@ check:
 bench:
 	$(CARGO) bench --locked
 
+# Vector sets: a folder with one folder a set, of base.npy, query.npy, gt.npy and meta.json.
+VEC ?= /tmp/vectors
+bench-vectors:
+	@test -x .venv-bench/bin/python || python3 -m venv .venv-bench
+	.venv-bench/bin/pip install -q numpy matplotlib hnswlib faiss-cpu usearch rabitqlib turbovec qdrant-edge-py zvec pyvsag onnxruntime tokenizers
+	test -d $(VEC) || env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE .venv-bench/bin/python ../shared/bench/make_vectors.py --out $(VEC)
+	.venv-bench/bin/python scripts/bench_vectors.py --vec $(VEC) --steps query,filters,churn,merge,cold --queries query,query_short
+
+test-kernels:
+	bash scripts/test-neon.sh
+	bash scripts/test-avx512.sh
+
+FUZZ_SECONDS ?= 60
+fuzz:
+	cargo install --quiet cargo-fuzz
+	cd fuzz && RUSTC_BOOTSTRAP=1 cargo fuzz run vector_files -- -max_total_time=$(FUZZ_SECONDS) -max_len=65536
+
 clean:
 	$(CARGO) clean
-	rm -rf .venv-test .venv-llm
+	rm -rf .venv-test .venv-llm .venv-bench

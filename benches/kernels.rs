@@ -7,8 +7,8 @@ use std::{hint::black_box, ops::Deref, sync::Arc};
 
 use divan::{Bencher, counter::ItemsCount};
 use rag::index::vector::{
-    NewRow, Segment, SegmentOptions, Set, Tombstones, encode_segment,
-    kernels::{self, Kernels},
+    Bits, NewRow, Segment, SegmentOptions, Set, Tombstones, encode_segment,
+    kernels::{self, BlockQuery, Kernels, Rows},
 };
 
 fn main() {
@@ -90,6 +90,43 @@ fn scan(bencher: Bencher<'_, '_>, name: &str) {
             kernels.dot_rows(black_box(&query), block, scores);
             scores.iter().copied().fold(best, f32::max)
         })
+    });
+}
+
+fn signed(count: usize) -> Vec<i8> {
+    values(count).iter().map(|value| (value * 254.0) as i8).collect()
+}
+
+/// 32 of 64 rows of codes in the nearest cache, as a walk scores them: time of a row is this ÷ 32.
+#[divan::bench(args = kernel_names(), consts = [1, 2, 4, 8])]
+fn code_rows_384<const BITS: usize>(bencher: Bencher<'_, '_>, name: &str) {
+    let bits = Bits::of(BITS).expect("1, 2, 4 or 8");
+    let stride = (bits.row_bytes(384) + 8).next_multiple_of(64);
+    let bytes =
+        Aligned::copy(&signed(64 * stride).iter().map(|value| value.cast_unsigned() & 0x7f).collect::<Vec<_>>());
+    let (kernels, query) = (named(name), signed(bits.padded(384)));
+    let ids: Vec<u32> = (0..32).map(|at| at * 29 % 64).collect();
+    let mut sums = [0; 32];
+    bencher.counter(ItemsCount::new(32u32)).bench_local(|| {
+        kernels.code_rows(bits, black_box(&query), Rows { bytes: &bytes, stride }, &ids, &mut sums);
+        sums[31]
+    });
+}
+
+/// Blocks of two-bit codes, 64 rows in the nearest cache and 100,000 that are not: time of a row is this ÷ rows.
+#[divan::bench(args = kernel_names(), consts = [64, 100_000])]
+fn blocks_384<const ROWS: usize>(bencher: Bencher<'_, '_>, name: &str) {
+    const BLOCK: usize = 384 * 4 + 128;
+    let bytes = Aligned::copy(bytemuck::cast_slice(&signed(ROWS / 16 * BLOCK)));
+    let (kernels, query) = (named(name), signed(384));
+    let query = BlockQuery { values: &query, scale: 1.0, offset: 0.0, lean: 0.0, base: 0.0 };
+    let (mut scores, mut hits) = ([0.0; 256], [0; 16]);
+    bencher.counter(ItemsCount::new(ROWS)).bench_local(|| {
+        for run in bytes.chunks(16 * BLOCK) {
+            let blocks = run.len() / BLOCK;
+            let (scores, hits) = (&mut scores[..16 * blocks], &mut hits[..blocks]);
+            kernels.blocks(black_box(&query), run, f32::INFINITY, scores, hits);
+        }
     });
 }
 

@@ -8,6 +8,7 @@ use super::{
     flat,
     hnsw::GraphView,
     plan::{self, Case, LARGE_FILTER, Plan},
+    proof,
     search::{Scratch, Search, Work},
     segment::Segment,
     shortlist::Candidate,
@@ -39,6 +40,7 @@ impl Ask<'_> {
         let case = Case { k, effort, ids: filter.map(<[u64]>::len), dead: dead.len() };
         match plan::choose(self.set.kernels, segment, &case) {
             Plan::Exact => self.exact(segment, dead),
+            Plan::Proof => self.proof(part, segment, dead),
             Plan::Flat => self.flat(part, segment, dead),
             Plan::Walk { ef, slack, wanted } => {
                 let walked = segment.graph().is_some_and(|graph| {
@@ -56,6 +58,27 @@ impl Ask<'_> {
         let Scratch { allowed, room, best, .. } = &mut *self.scratch;
         self.work.exact += 1;
         flat::search(self.set.kernels, segment, dead, self.query, self.search.filter, allowed, room, best);
+    }
+
+    /// Finds the rows that may be among the best, each with a bound that holds.
+    fn proof(&mut self, part: usize, segment: &Segment, dead: &Tombstones) {
+        let Some((centre, proof)) = segment.codes().and_then(|codes| Some((codes.centre, codes.proof?))) else {
+            return self.exact(segment, dead);
+        };
+        self.rotate();
+        let Self { set, search, scratch, work, .. } = self;
+        let Scratch { rotated, prepared, shortlist, .. } = &mut **scratch;
+        prepared.set(set.kernels, set.metric, rotated, centre, Bits::Eight.padded(segment.dim()));
+        work.exact += 1;
+        work.code_bits = Bits::Eight.count();
+        let bar = shortlist.bar();
+        work.evaluated += proof::scan(set.kernels, prepared, proof, segment.dim(), bar, |row, upper, lower| {
+            let allowed = |ids: &[u64]| ids.binary_search(&segment.ids()[row]).is_ok();
+            if !dead.contains(row) && search.filter.is_none_or(allowed) {
+                shortlist.offer(Candidate { key: key(part, row), upper }, lower);
+            }
+            if shortlist.overflows() { f32::INFINITY } else { shortlist.bar() }
+        });
     }
 
     fn flat(&mut self, part: usize, segment: &Segment, dead: &Tombstones) {
@@ -172,16 +195,15 @@ impl Ask<'_> {
     /// Scores those that may be among the best by their rows, from the likeliest down, until no other may be. Where those are
     /// too many, all rows of all parts.
     pub fn rescore(&mut self) {
-        if self.scratch.shortlist.overflows() {
-            self.scratch.best.reset(self.search.k, usize::MAX);
-            for (segment, dead) in self.set.parts() {
+        let Self { set, query, search, scratch, work, .. } = self;
+        let Scratch { shortlist, room, best, .. } = &mut **scratch;
+        let Some(chosen) = shortlist.sorted() else {
+            best.reset(search.k, usize::MAX);
+            for (segment, dead) in set.parts() {
                 self.exact(segment, dead);
             }
             return;
-        }
-        let Self { set, query, search, scratch, work, .. } = self;
-        let Scratch { shortlist, room, best, .. } = &mut **scratch;
-        let chosen = shortlist.sorted();
+        };
         let row_of = |candidate: &Candidate| {
             let segment = &set.parts().get((candidate.key >> 32) as usize)?.0;
             Some((segment, (candidate.key & u64::from(u32::MAX)) as usize))

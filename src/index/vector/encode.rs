@@ -17,7 +17,7 @@ use super::{
         kind,
     },
     metric::Metric,
-    parallel,
+    parallel, proof,
     quant::{self, Encoder, Rotation},
     segment::{RowFormat, Segment, add},
     tombstones::Tombstones,
@@ -44,6 +44,9 @@ pub struct SegmentOptions {
     /// From how many rows on it has a graph too, which is walked instead.
     pub graph_from: usize,
     pub graph: GraphOptions,
+    /// Whether a segment with codes has codes of eight bits too, so that exact search reads a fourth of the bytes and proves
+    /// what it leaves out.
+    pub exact_codes: bool,
     /// Threads that encode and build. 0: as many as there are cores. Has no say in the bytes.
     pub threads: usize,
 }
@@ -63,6 +66,7 @@ impl Default for SegmentOptions {
             codes_from: Self::CODES_FROM,
             graph_from: Self::GRAPH_FROM,
             graph: GraphOptions::default(),
+            exact_codes: false,
             threads: 0,
         }
     }
@@ -171,9 +175,12 @@ impl Codes {
         let rotation = Rotation::new(dim);
         let centre = quant::centre(kernels, options.metric, &rotation, &vectors);
         let encoder = Encoder { kernels, metric: options.metric, rotation: &rotation, centre: &centre };
+        let proof =
+            |vectors: &[&[f32]]| options.exact_codes.then(|| (kind::PROOF, proof::encode(&encoder, vectors, threads)));
         let mut sections = vec![(kind::CENTRE, bytemuck::cast_slice(&centre).to_vec())];
         if rows.len() < options.graph_from {
             sections.push((kind::BLOCKS, blocks::encode(&encoder, &vectors, threads)));
+            sections.extend(proof(&vectors));
             return Self { sections, order: None };
         }
         let keys: Vec<u64> = rows.iter().map(|row| row.id).collect();
@@ -183,6 +190,7 @@ impl Codes {
         sections.push((kind::GRAPH, graph.header.encode()));
         sections.push((kind::ROW_CODES, graph.codes));
         sections.push((kind::LINKS, bytemuck::cast_slice(&graph.links).to_vec()));
+        sections.extend(proof(&vectors));
         Self { sections, order: Some(graph.order) }
     }
 

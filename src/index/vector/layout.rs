@@ -6,6 +6,7 @@ use super::{
     bytes::{Damage, Reader},
     codes,
     metric::Metric,
+    proof,
 };
 
 pub(super) const MAGIC: [u8; 8] = *b"RAGVEC\x1a\n";
@@ -44,6 +45,7 @@ pub(super) mod kind {
     pub const GRAPH: u32 = 18;
     pub const ROW_CODES: u32 = 19;
     pub const LINKS: u32 = 20;
+    pub const PROOF: u32 = 21;
 }
 
 /// The kinds a reader must know, in the order of the file. A segment has all of them but one of the two kinds of rows.
@@ -62,6 +64,7 @@ const fn other_rows(kind: u32) -> u32 {
 /// How many bytes a section has whose length follows from dim and rows; `None` for another, or a number beyond u64.
 pub(super) fn section_length(kind: u32, dim: usize, rows: usize) -> Option<u64> {
     let block_bytes = u64::try_from(codes::block_bytes(dim)).ok()?;
+    let proof_stride = proof::stride(dim);
     let (dim, rows) = (u64::try_from(dim).ok()?, u64::try_from(rows).ok()?);
     match kind {
         kind::IDS => rows.checked_mul(8),
@@ -72,6 +75,7 @@ pub(super) fn section_length(kind: u32, dim: usize, rows: usize) -> Option<u64> 
         kind::HASH_ORDER => rows.checked_mul(4),
         kind::SUM => dim.checked_mul(8),
         kind::CENTRE => dim.checked_mul(4),
+        kind::PROOF => rows.checked_mul(u64::try_from(proof_stride).ok()?),
         kind::BLOCKS => rows.div_ceil(codes::BLOCK_ROWS as u64).checked_mul(block_bytes),
         _ => None,
     }

@@ -57,6 +57,7 @@ mod layout;
 mod metric;
 mod parallel;
 mod plan;
+mod proof;
 mod quant;
 mod search;
 mod segment;

@@ -26,6 +26,8 @@ const NODE_NS: (f64, f64) = (25.0, 10.0);
 pub(super) enum Plan {
     /// Every row that counts is scored.
     Exact,
+    /// Rows that codes of eight bits cannot rule out are scored.
+    Proof,
     /// Codes are scanned.
     Flat,
     /// The graph is walked with a pool of `ef`, until the slack is used up. If fewer than `wanted` of what was found count,
@@ -52,8 +54,11 @@ impl Case {
 
 pub(super) fn choose(kernels: &Kernels, segment: &Segment, case: &Case) -> Plan {
     let rows = segment.len();
-    if segment.codes().is_none() || case.effort == Effort::Exact || case.is_small(rows) {
-        return Plan::Exact;
+    let codes = segment.codes().filter(|_| !case.is_small(rows));
+    match codes {
+        Some(codes) if case.effort == Effort::Exact && codes.proof.is_some() => return Plan::Proof,
+        Some(_) if case.effort != Effort::Exact => {}
+        _ => return Plan::Exact,
     }
     match segment.graph().and_then(|graph| walk(kernels, graph, segment.dim(), case)) {
         Some(plan) => plan,

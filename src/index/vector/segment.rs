@@ -68,6 +68,7 @@ struct GraphPlaces {
 struct CodePlaces {
     centre: Range<usize>,
     blocks: Range<usize>,
+    proof: Option<Range<usize>>,
 }
 
 /// The codes of a segment.
@@ -76,6 +77,8 @@ pub(super) struct Codes<'a> {
     /// Rotated.
     pub centre: &'a [f32],
     pub blocks: &'a [u8],
+    /// Codes of eight bits.
+    pub proof: Option<&'a [u8]>,
 }
 
 impl Segment {
@@ -104,7 +107,11 @@ impl Segment {
             hash_order: place(kind::HASH_ORDER)?,
             sum: place(kind::SUM)?,
             codes: match header.section(kind::BLOCKS) {
-                Some(_) => Some(CodePlaces { centre: place(kind::CENTRE)?, blocks: place(kind::BLOCKS)? }),
+                Some(_) => Some(CodePlaces {
+                    centre: place(kind::CENTRE)?,
+                    blocks: place(kind::BLOCKS)?,
+                    proof: header.section(kind::PROOF).map(|_| place(kind::PROOF)).transpose()?,
+                }),
                 None => None,
             },
             graph: match header.section(kind::GRAPH).zip(header.section(kind::BLOCKS)) {
@@ -150,8 +157,12 @@ impl Segment {
 
     /// Centre and blocks of two-bit codes, if there are any.
     pub(super) fn codes(&self) -> Option<Codes<'_>> {
-        let CodePlaces { centre, blocks } = self.at.codes.as_ref()?;
-        Some(Codes { centre: self.view(centre), blocks: &self.bytes[blocks.clone()] })
+        let CodePlaces { centre, blocks, proof } = self.at.codes.as_ref()?;
+        Some(Codes {
+            centre: self.view(centre),
+            blocks: &self.bytes[blocks.clone()],
+            proof: proof.as_ref().map(|proof| &self.bytes[proof.clone()]),
+        })
     }
 
     /// The graph, if there is one.

@@ -69,12 +69,12 @@ impl Shortlist {
         }
     }
 
-    /// Those that may be among the best, by falling upper bound.
-    pub fn sorted(&mut self) -> &[Candidate] {
+    /// Those that may be among the best, by falling upper bound; `None` if there were more than are worth it.
+    pub fn sorted(&mut self) -> Option<&[Candidate]> {
         self.lower.settle();
         self.shrink();
         self.candidates.sort_unstable_by(rank);
-        &self.candidates
+        (!self.overflows).then_some(&self.candidates)
     }
 }
 
@@ -92,7 +92,7 @@ mod tests {
         for (key, (estimate, margin)) in (0..).zip(rows) {
             list.offer(Candidate { key, upper: estimate + margin }, estimate - margin);
         }
-        list.sorted().iter().map(|candidate| candidate.key).collect()
+        list.sorted().unwrap().iter().map(|candidate| candidate.key).collect()
     }
 
     #[test]
@@ -113,8 +113,8 @@ mod tests {
             list.offer(Candidate { key, upper: key as f32 + 1e6 }, key as f32 - 1e6);
             assert!(list.candidates.len() <= 2 * Shortlist::MOST.1);
         }
-        assert!(list.overflows());
+        assert!(list.overflows() && list.sorted().is_none());
         list.reset(2, usize::MAX);
-        assert!(!list.overflows() && list.sorted().is_empty());
+        assert!(!list.overflows() && list.sorted().unwrap().is_empty());
     }
 }

@@ -280,3 +280,26 @@ fn damage_is_found_and_never_a_panic() {
         }
     }
 }
+
+#[test]
+fn codes_of_eight_bits_prove_exact_answers() {
+    let (rows, queries) = (clustered(1, 3000, DIM), clustered(2, 30, DIM));
+    let filter: Vec<u64> = (0..3000).filter(|id| id % 3 != 0).collect();
+    for metric in [Metric::Dot, Metric::L2, Metric::Cosine] {
+        let plain = SegmentOptions { graph_from: usize::MAX, ..options(metric) };
+        let proven = set(&rows, &SegmentOptions { exact_codes: true, ..plain.clone() });
+        let plain = set(&rows, &plain);
+        let (mut scratch, mut found, mut truth) = (Scratch::default(), Vec::new(), Vec::new());
+        for (at, query) in queries.iter().enumerate() {
+            for k in [1, 10, 100] {
+                let filter = (at % 2 == 1).then_some(&filter[..]);
+                let search = Search { effort: Effort::Exact, ..Search::new(k, filter) };
+                let work = proven.search_with(&mut scratch, query, &search, &mut found);
+                assert_eq!((work.evaluated, work.code_bits), (3000, 8));
+                assert!(work.rescored < 1500, "{metric:?} k {k}: {} rows were scored", work.rescored);
+                plain.search_with(&mut scratch, query, &search, &mut truth);
+                assert_eq!(found, truth, "{metric:?} k {k}");
+            }
+        }
+    }
+}

@@ -245,13 +245,15 @@ unsafe fn one<const DOT: bool>(query: &[i8], codes: *const u8) -> [int32x4_t; 2]
     // Byte i of a register gets byte i / 8 of two, and keeps bit i mod 8.
     let bit = vreinterpretq_u8_u64(vdupq_n_u64(0x8040_2010_0804_0201));
     let mut sums = [vdupq_n_s32(0); 2];
-    for register in 0..query.len() / 16 {
-        // SAFETY: by the contract.
-        unsafe {
-            let (first, second) = (*codes.add(2 * register), *codes.add(2 * register + 1));
-            let set = vtstq_u8(vcombine_u8(vdup_n_u8(first), vdup_n_u8(second)), bit);
-            let chosen = vandq_s8(vreinterpretq_s8_u8(set), values(query, 16 * register));
-            sums[register % 2] = add_products::<DOT>(sums[register % 2], chosen, vdupq_n_s8(1));
+    for block in 0..query.len() / 64 {
+        for part in 0..4 {
+            // SAFETY: by the contract.
+            unsafe {
+                let bytes = codes.add(8 * block + 2 * part);
+                let set = vtstq_u8(vcombine_u8(vdup_n_u8(*bytes), vdup_n_u8(*bytes.add(1))), bit);
+                let chosen = vandq_s8(vreinterpretq_s8_u8(set), values(query, 64 * block + 16 * part));
+                sums[part % 2] = add_products::<DOT>(sums[part % 2], chosen, vdupq_n_s8(1));
+            }
         }
     }
     sums
@@ -307,11 +309,14 @@ unsafe fn four<const DOT: bool>(query: &[i8], codes: *const u8) -> [int32x4_t; 2
 #[inline]
 unsafe fn eight<const DOT: bool>(query: &[i8], codes: *const u8) -> [int32x4_t; 2] {
     let mut sums = [vdupq_n_s32(0); 2];
-    for register in 0..query.len() / 16 {
-        // SAFETY: by the contract.
-        unsafe {
-            let bytes = vreinterpretq_s8_u8(vld1q_u8(codes.add(16 * register)));
-            sums[register % 2] = add_products::<DOT>(sums[register % 2], bytes, values(query, 16 * register));
+    for block in 0..query.len() / 64 {
+        for part in 0..4 {
+            let at = 64 * block + 16 * part;
+            // SAFETY: by the contract.
+            unsafe {
+                let codes = vreinterpretq_s8_u8(vld1q_u8(codes.add(at)));
+                sums[part % 2] = add_products::<DOT>(sums[part % 2], codes, values(query, at));
+            }
         }
     }
     sums

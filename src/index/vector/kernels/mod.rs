@@ -29,12 +29,13 @@ pub struct Kernels {
     code_rows: [CodeRows; 4],
     blocks: fn(&BlockQuery<'_>, &[u8], f32, &mut [f32], &mut [u16]),
     rotate: fn(&[f32], usize, &mut [f32]),
-    grid: fn(Bits, f32, &[f32], &mut [u8]) -> (f32, f32),
+    grid: Grid,
     round: fn(&[f32], &mut [i8]) -> (f32, i32),
     fetch: fn(&[u8]),
     scan_ns_per_value: f64,
 }
 
+type Grid = fn(Bits, f32, &[f32], &mut [u8]) -> (f32, f32);
 type CodeRows = fn(&[i8], Rows<'_>, &[u32], &mut [i32]);
 
 /// Rows of codes that stand `stride` bytes apart.
@@ -94,7 +95,7 @@ impl Kernels {
     /// stride is too short for the query.
     pub fn code_rows(&self, bits: Bits, query: &[i8], rows: Rows<'_>, ids: &[u32], sums: &mut [i32]) {
         assert_eq!(ids.len(), sums.len(), "a sum for each row");
-        assert!(query.len() % bits.padded(1) == 0 && query.len() <= 1 << 16, "whole blocks of a query");
+        assert!(query.len().is_multiple_of(bits.padded(1)) && query.len() <= 1 << 16, "whole blocks of a query");
         assert!(bits.row_bytes(query.len()) <= rows.stride, "bytes of a row");
         if let Some(&last) = ids.iter().max() {
             let end = (last as usize + 1).checked_mul(rows.stride);

@@ -49,6 +49,30 @@ pub(crate) struct Prepared {
     length: f32,
     lean: f32,
     base: f32,
+    is_distance: bool,
+    /// |q| + |c|, or more.
+    reach: f32,
+}
+
+/// Scores and how far off they may be (see [`proof`](crate::index::vector::proof)).
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bounds {
+    step: f32,
+    lean: f32,
+    base: f32,
+    rounding: f32,
+    length: f32,
+    slack: f32,
+    reach: f32,
+}
+
+impl Bounds {
+    /// Of a row with this sum of codes: the score, and what it may be off by.
+    pub fn of(&self, sum: i32, scale: f32, length: f32, hidden: f32, bias: f32) -> (f32, f32) {
+        let score = scale * self.step * sum as f32 + bias * self.lean + self.base;
+        let all = self.reach + length + hidden;
+        (score, self.rounding * length + self.length * hidden + self.slack * all * all)
+    }
 }
 
 impl Prepared {
@@ -74,6 +98,8 @@ impl Prepared {
         self.values.resize(padded, 0);
         (self.step, self.sum) = kernels.round(&self.across, &mut self.values[..self.across.len()]);
         self.length = kernels.dot(&self.across, &self.across).sqrt();
+        self.is_distance = metric == Metric::L2;
+        self.reach = query.squared.sqrt() + kernels.dot(centre, centre).sqrt();
         if metric == Metric::L2 {
             self.step *= 2.0;
             self.length *= 2.0;
@@ -104,6 +130,26 @@ impl Prepared {
     pub fn blocks(&self, margin: f32) -> BlockQuery<'_> {
         let (scale, offset) = self.linear(Bits::Two);
         BlockQuery { values: &self.values, scale, offset: offset + margin, lean: self.lean, base: self.base }
+    }
+
+    /// For scores that are bounded on both sides.
+    pub fn bounds(&self) -> Bounds {
+        // The step is doubled for squared distances, and so is v.
+        let doubled = self.is_distance;
+        let step = if doubled { self.step / 2.0 } else { self.step };
+        let rounded = self.values.iter().map(|&value| f64::from(step) * f64::from(value));
+        let off = |(value, rounded): (&f32, f64)| (f64::from(*value) - rounded).powi(2);
+        let off = self.across.iter().zip(rounded).map(off).sum::<f64>().sqrt() as f32;
+        Bounds {
+            step: self.step,
+            lean: self.lean,
+            base: self.base,
+            rounding: if doubled { 2.0 * off } else { off }.next_up(),
+            length: self.length.next_up(),
+            // As many roundings as there are values, of what is as long as query, centre and row together.
+            slack: self.across.len() as f32 * f32::EPSILON,
+            reach: self.reach,
+        }
     }
 
     /// The estimated score of a row from its sum of codes.

@@ -313,3 +313,23 @@ fn tombstones_must_fit() {
     dead.insert(1);
     Set::new(2, vec![(segment(2, &rows(2, 1)), dead)]);
 }
+
+/// Under a filter that keeps the nearest away scores lie close together, and codes tell them no longer apart: then every row
+/// is scored.
+#[test]
+fn where_codes_tell_nothing_apart_rows_are_scored() {
+    let mut random = crate::index::vector::testing::Random::new(7);
+    let rows: Vec<Row> = (0..12_000).map(|id| (id, (0..8).map(|_| 1.0 + 0.01 * random.normal()).collect())).collect();
+    let set = Set::new(8, vec![(segment(8, &rows), Tombstones::default())]);
+    let far: Vec<u64> = rows.iter().filter(|row| row.1[0] < 1.0).map(|row| row.0).collect();
+    let (mut scratch, mut found, mut truth) = (Scratch::default(), Vec::new(), Vec::new());
+    for filter in [None, Some(&far[..])] {
+        let query = [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
+        let search = Search { margin: 1e6, ..Search::new(10, filter) };
+        let work = set.search_with(&mut scratch, &query, &search, &mut found);
+        let exact = Search { effort: crate::index::vector::Effort::Exact, ..search };
+        set.search_with(&mut scratch, &query, &exact, &mut truth);
+        assert_eq!(found, truth);
+        assert_eq!((work.flat, work.exact, work.rescored), (1, 1, 0));
+    }
+}
