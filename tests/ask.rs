@@ -32,7 +32,9 @@ impl House {
     fn new(documents: &[(&str, &str, &str)]) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let index = Index::create(&dir.path().join(".rag"), &Settings { space: None }).unwrap();
-        let mut writer = index.writer(&WriterOptions { wait: Duration::ZERO, command: "test".into() }).unwrap();
+        let mut writer = index
+            .writer(&WriterOptions { wait: Duration::ZERO, command: "test".into(), ..WriterOptions::default() })
+            .unwrap();
         for (path, lang, text) in documents {
             let (record, chunks) = source(path, lang, text);
             writer.put(&record, &chunks).unwrap();

@@ -375,7 +375,7 @@ fn cr10_two_writers_are_told_apart() {
     let dir = room.path().join("i");
     let index = create(&dir);
     let first = writer(&index);
-    let options = WriterOptions { wait: Duration::ZERO, command: "second".to_owned() };
+    let options = WriterOptions { wait: Duration::ZERO, command: "second".to_owned(), ..WriterOptions::default() };
     match index.writer(&options) {
         Err(Error::Locked { holder, .. }) => {
             assert!(holder.contains(&format!("process {} (crash test", std::process::id())), "{holder}");
@@ -466,7 +466,9 @@ fn create(dir: &Path) -> Index {
 }
 
 fn writer(index: &Index) -> Writer {
-    index.writer(&WriterOptions { wait: Duration::ZERO, command: "crash test".to_owned() }).unwrap()
+    index
+        .writer(&WriterOptions { wait: Duration::ZERO, command: "crash test".to_owned(), ..WriterOptions::default() })
+        .unwrap()
 }
 
 fn put(writer: &mut Writer, name: &str, texts: &[&str]) {

@@ -79,7 +79,7 @@ impl House {
     }
 
     fn try_run(&self, options: &Options, observer: &dyn Observer, cancel: &Cancel) -> Result<Report, Error> {
-        let lock = WriterOptions { wait: Duration::ZERO, command: "test".into() };
+        let lock = WriterOptions { wait: Duration::ZERO, command: "test".into(), ..WriterOptions::default() };
         let mut writer = self.index().writer(&lock).unwrap();
         let embedder: Option<&dyn Embedder> = if self.with_vectors { Some(&self.embedder) } else { None };
         ingest(&mut writer, embedder, options, observer, cancel)
@@ -597,7 +597,7 @@ fn an_index_moves_with_its_folder() {
     let mut options = house.options(&[]);
     (options.paths, options.home, options.index_dir) =
         (vec![place.join("docs")], Some(place.clone()), place.join(".rag"));
-    let lock = WriterOptions { wait: Duration::ZERO, command: "test".into() };
+    let lock = WriterOptions { wait: Duration::ZERO, command: "test".into(), ..WriterOptions::default() };
     let mut writer = Index::open(&place.join(".rag")).unwrap().writer(&lock).unwrap();
     let report = ingest(&mut writer, Some(&house.embedder), &options, &|_: Event<'_>| (), &Cancel::default()).unwrap();
     assert_eq!((paths(&report.unchanged), report.bytes_written), (vec!["docs/a.md"], 0));
@@ -783,7 +783,7 @@ fn an_index_without_vectors_needs_no_embedder() {
 fn another_model_is_refused() {
     let house = House::new(&[("docs/a.md", A)]);
     let index = house.index();
-    let lock = WriterOptions { wait: Duration::ZERO, command: "test".into() };
+    let lock = WriterOptions { wait: Duration::ZERO, command: "test".into(), ..WriterOptions::default() };
     let mut writer = index.writer(&lock).unwrap();
     let options = house.options(&["docs"]);
     let none = ingest(&mut writer, None, &options, &|_: Event<'_>| (), &Cancel::default()).unwrap_err();
@@ -892,7 +892,7 @@ fn a_source_that_the_index_refuses_costs_one_line() {
     }
     let recorder = Recorder(FakeEmbedder::new(), Mutex::new(Vec::new()));
     let other = House::new(&[("docs/b.md", B)]);
-    let lock = WriterOptions { wait: Duration::ZERO, command: "test".into() };
+    let lock = WriterOptions { wait: Duration::ZERO, command: "test".into(), ..WriterOptions::default() };
     let mut writer = other.index().writer(&lock).unwrap();
     ingest(&mut writer, Some(&recorder), &other.options(&["docs"]), &|_: Event<'_>| (), &Cancel::default()).unwrap();
 

@@ -61,7 +61,9 @@ fn collections() -> Option<PathBuf> {
 fn ndcg(set: &std::path::Path, lang: &str) -> f64 {
     let dir = tempfile::tempdir().unwrap();
     let index = Index::create(dir.path(), &Settings { space: None }).unwrap();
-    let mut writer = index.writer(&WriterOptions { wait: Duration::ZERO, command: "test".to_owned() }).unwrap();
+    let mut writer = index
+        .writer(&WriterOptions { wait: Duration::ZERO, command: "test".to_owned(), ..WriterOptions::default() })
+        .unwrap();
     let packed = Command::new("gzip").arg("-dc").arg(set.join("corpus.jsonl.gz")).output().unwrap();
     for line in String::from_utf8(packed.stdout).unwrap().lines() {
         let (source, chunk) = document(&serde_json::from_str(line).unwrap(), lang);

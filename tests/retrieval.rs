@@ -243,7 +243,7 @@ fn build(dir: &Path, embedder: &dyn Embedder, collection: &Collection) -> Snapsh
     let mut read = texts.iter();
 
     let index = Index::create(dir, &Settings { space: Some(embedder.space().clone()) }).unwrap();
-    let options = WriterOptions { wait: Duration::ZERO, command: "test".into() };
+    let options = WriterOptions { wait: Duration::ZERO, command: "test".into(), ..WriterOptions::default() };
     let mut writer = index.writer(&options).unwrap();
     for (source, chunks) in sources {
         let chunks: Vec<NewChunk> = chunks

@@ -108,7 +108,7 @@ impl Place {
             None => word,
         });
         let command = std::iter::once("rag".to_string()).chain(words).collect::<Vec<_>>().join(" ");
-        WriterOptions { wait, command: command.chars().take(200).collect() }
+        WriterOptions { wait, command: command.chars().take(200).collect(), ..WriterOptions::default() }
     }
 
     /// Opens the index with the embedder of its own space, or makes one with the embedder that flags and settings name.

@@ -30,6 +30,7 @@ pub(super) fn commit(
     text: &mut IndexWriter,
     batch: &Batch,
     roots: Option<&std::collections::BTreeMap<String, String>>,
+    segments: &SegmentOptions,
 ) -> Result<()> {
     let mut manifest = before.manifest().clone();
     manifest.generation += 1;
@@ -39,7 +40,7 @@ pub(super) fn commit(
     count(&mut manifest, batch);
     if let (Some(space), Some(toc)) = (manifest.space.clone(), before.toc()) {
         let folder = layout::space_dir(dir, &space.folder);
-        let vectors = Vectors { dir, disk, folder: &folder, generation: manifest.generation };
+        let vectors = Vectors { dir, disk, folder: &folder, generation: manifest.generation, segments };
         manifest.toc = Some(vectors.write(toc, before.vectors(), batch)?);
     }
     let payload = manifest.encode();
@@ -77,6 +78,7 @@ struct Vectors<'a> {
     disk: &'a Disk,
     folder: &'a Path,
     generation: u64,
+    segments: &'a SegmentOptions,
 }
 
 /// A segment of the new generation.
@@ -106,7 +108,7 @@ impl Vectors<'_> {
             for row in &rows {
                 live_sum.iter_mut().zip(row.vector).for_each(|(sum, value)| *sum += f64::from(*value));
             }
-            let encoded = Arc::new(encode_segment(dim, &rows, &SegmentOptions::default()));
+            let encoded = Arc::new(encode_segment(dim, &rows, self.segments));
             let segment = Segment::open(Arc::clone(&encoded) as Bytes).map_err(|damage| self.damaged("", &damage))?;
             parts.push(Part { segment, tombstones: Tombstones::default(), file: None, tombstones_file: None });
             bytes = Some(encoded);
@@ -185,7 +187,7 @@ impl Vectors<'_> {
         let tmp = self.dir.join(layout::TMP_DIR);
         let (bytes, checksum) = self
             .disk
-            .stream_file(&tmp, &path, |out| live.write(dim, &SegmentOptions::default(), out))
+            .stream_file(&tmp, &path, |out| live.write(dim, self.segments, out))
             .map_err(|source| self.failed("write", &name, source))?;
         drop(live);
         let file = std::fs::File::open(&path).map_err(|source| self.failed("open", &name, source))?;

@@ -28,7 +28,9 @@ pub(super) fn create(dir: &Path, dim: Option<usize>) -> Index {
 }
 
 pub(super) fn writer(index: &Index) -> Writer {
-    index.writer(&WriterOptions { wait: Duration::ZERO, command: "test".to_owned() }).unwrap()
+    index
+        .writer(&WriterOptions { wait: Duration::ZERO, command: "test".to_owned(), ..WriterOptions::default() })
+        .unwrap()
 }
 
 pub(super) fn source(path: &str) -> SourceRecord {

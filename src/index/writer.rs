@@ -20,18 +20,21 @@ use super::{
     lexical::{DurableDirectory, document, schema::FIELDS},
     lock::Lock,
     open,
+    vector::SegmentOptions,
 };
 use crate::types::SourceId;
 
 /// Memory of tantivy's one indexing thread; more text than fits becomes several segments of one commit.
 const TEXT_MEMORY: usize = 64 << 20;
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct WriterOptions {
     /// How long to wait for another writer to end.
     pub wait: Duration,
     /// What is running, for the message another process shows: `rag ingest docs`.
     pub command: String,
+    /// When vectors get codes and graphs.
+    pub segments: SegmentOptions,
 }
 
 /// Holds the writer lock until it is dropped.
@@ -44,6 +47,7 @@ pub struct Writer {
     batch: Batch,
     roots: Option<BTreeMap<String, String>>,
     poisoned: bool,
+    segments: SegmentOptions,
     // Last, so that it is freed after tantivy's threads have ended.
     _lock: Lock,
 }
@@ -121,6 +125,7 @@ pub(super) fn open(dir: &Path, options: &WriterOptions) -> Result<Writer> {
         batch: Batch::default(),
         roots: None,
         poisoned: false,
+        segments: options.segments.clone(),
         _lock: lock,
     })
 }
@@ -213,10 +218,10 @@ impl Writer {
 
     fn commit_batch(&mut self) -> Result<()> {
         self.text()?;
-        let Self { dir, disk, snapshot, text: Some(text), batch, roots, .. } = self else {
+        let Self { dir, disk, snapshot, text: Some(text), batch, roots, segments, .. } = self else {
             unreachable!("made just now")
         };
-        commit::commit(dir, disk, snapshot, text, batch, roots.as_ref())?;
+        commit::commit(dir, disk, snapshot, text, batch, roots.as_ref(), segments)?;
         // The commit stands. A merge that fails takes nothing from it; whether the writer can go on, the disk knows.
         let _ = guard(dir, || compact::merge_text(text));
         *snapshot = open::open(dir)?;

@@ -375,3 +375,37 @@ fn a_read_only_index_answers() {
     index.verify().unwrap();
     assert_eq!(state(), untouched);
 }
+
+/// Codes and graphs of segments that commits write and merge, by readers that ask for them.
+#[test]
+fn graphs_live_through_commits_deletions_and_merges() {
+    let dir = tempfile::tempdir().unwrap();
+    let index = create(&dir.path().join("i"), Some(16));
+    let segments = vector::SegmentOptions { codes_from: 1, graph_from: 8, threads: 1, ..Default::default() };
+    let options = WriterOptions { segments, ..WriterOptions::default() };
+    let texts = |from: usize, to: usize| (from..to).map(|at| format!("text number {at}")).collect::<Vec<_>>();
+    for round in 0..6 {
+        let mut writer = index.writer(&options).unwrap();
+        for file in 0..3 {
+            let texts = texts(100 * round + 10 * file, 100 * round + 10 * (file + 1));
+            let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+            // The third file of each round takes the place of that of the round before.
+            let name = if file == 2 { "again.md".to_owned() } else { format!("{round}-{file}.md") };
+            put(&mut writer, source(&name), Some("en"), &texts);
+        }
+        writer.commit().unwrap();
+        sound(&index);
+        let snapshot = index.snapshot().unwrap();
+        let wanted = vector(&format!("text number {}", 100 * round + 7), 16);
+        let exact = snapshot.dense(&wanted, 10, None, Effort::Exact).unwrap();
+        for effort in [Effort::Walk { ef: 200, slack: f32::INFINITY }, Effort::Flat, Effort::default()] {
+            let (found, work) = snapshot.dense(&wanted, 10, None, effort).unwrap();
+            assert_eq!(found, exact.0, "round {round}, {effort}");
+            assert_eq!(work.exact, 0, "round {round}, {effort}");
+        }
+        let walked = snapshot.dense(&wanted, 10, None, Effort::Walk { ef: 50, slack: f32::INFINITY }).unwrap().1;
+        assert!(walked.graph > 0 && walked.hops > 0);
+    }
+    let snapshot = index.snapshot().unwrap();
+    assert_eq!(snapshot.vectors().len(), 6 * 20 + 10);
+}

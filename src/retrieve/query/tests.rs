@@ -35,7 +35,7 @@ impl House {
         let embedder = FakeEmbedder::new();
         let settings = Settings { space: vectors.then(|| embedder.space().clone()) };
         let index = Index::create(&dir.path().join(".rag"), &settings).unwrap();
-        let options = WriterOptions { wait: Duration::ZERO, command: "test".into() };
+        let options = WriterOptions { wait: Duration::ZERO, command: "test".into(), ..WriterOptions::default() };
         let mut writer = index.writer(&options).unwrap();
         for (path, collection, texts) in sources {
             let (record, chunks) = records(path, collection, texts);
