@@ -85,17 +85,8 @@ if ! [ -e "$house/vmlinuz" ]; then
     fetch_kernel >&2
 fi
 
-# The vector core imports nothing of ours, so it can be a crate by itself, which is built in seconds.
-crate=target/vector-core
+. scripts/vector-core.sh
 target=x86_64-unknown-linux-gnu
-mkdir -p "$crate/src"
-{
-    printf '[package]\nname = "vector-core"\nversion = "0.1.0"\nedition = "2024"\n[workspace]\n'
-    printf '[profile.release]\noverflow-checks = true\n[dependencies]\n'
-    grep -E '^(bytemuck|crc32c|half|proptest|thiserror) = ' Cargo.toml
-} >"$crate/Cargo.toml"
-cp Cargo.lock "$crate/Cargo.lock"
-echo "pub mod index { #[path = \"$PWD/src/index/vector/mod.rs\"] pub mod vector; }" >"$crate/src/lib.rs"
 export CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUSTFLAGS="-C target-feature=+crt-static -C strip=symbols"
 program=$(cargo test --no-run --release --lib --manifest-path "$crate/Cargo.toml" --target-dir "$crate/target" \
     --target $target --message-format json-render-diagnostics | sed -n 's/.*"executable":"\([^"]*\)".*/\1/p' | tail -n 1)

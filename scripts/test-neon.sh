@@ -30,17 +30,7 @@ if ! found; then
     { apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $packages; } >&2
 fi
 
-# The vector core imports nothing of ours, so it can be a crate by itself, which is built in seconds.
-crate=target/vector-core
-mkdir -p "$crate/src"
-{
-    printf '[package]\nname = "vector-core"\nversion = "0.1.0"\nedition = "2024"\n[workspace]\n'
-    printf '[profile.release]\noverflow-checks = true\n[dependencies]\n'
-    grep -E '^(bytemuck|crc32c|half|proptest|thiserror) = ' Cargo.toml
-} >"$crate/Cargo.toml"
-cp Cargo.lock "$crate/Cargo.lock"
-ln -sfn "$PWD/docs" "$crate/docs" # a test compares docs/format.md with real bytes
-echo "pub mod index { #[path = \"$PWD/src/index/vector/mod.rs\"] pub mod vector; }" >"$crate/src/lib.rs"
+. scripts/vector-core.sh
 
 export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc
 export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUSTFLAGS="-C target-feature=+crt-static"

@@ -303,9 +303,18 @@ impl<'a> Builder<'a> {
     }
 
     /// The nodes nearest to a node among the first `nodes`, by rank.
-    pub fn nearest(&self, walk: &mut Walk, scores: &mut NodeScores<'_>, node: u32, nodes: usize) -> Vec<Candidate> {
-        walk.walk(self.kernels, self.links(nodes), &[0], scores.from(node), Stop::at(self.ef), None);
-        candidates(walk)
+    pub fn nearest(
+        &self,
+        walk: &mut Walk,
+        scores: &mut NodeScores<'_>,
+        node: u32,
+        nodes: usize,
+        near: &mut Vec<Candidate>,
+    ) {
+        let found = walk.walk(self.kernels, self.links(nodes), &[0], scores.from(node), Stop::at(self.ef), None);
+        near.clear();
+        near.extend(found.iter().map(|found| Candidate { distance: -found.score, node: found.node() }));
+        near.sort_unstable_by(Candidate::rank);
     }
 
     /// Inserts nodes `from` to `to`; all before them are in.
@@ -321,12 +330,7 @@ impl<'a> Builder<'a> {
                 for (at, list) in lists.chunks_exact_mut(this.m0).enumerate() {
                     let node = (from + first / this.m0 + at) as u32;
                     let Worker { scores, walk, candidates, chosen } = worker;
-                    walk.walk(this.kernels, this.links(from), &[0], scores.from(node), Stop::at(this.ef), None);
-                    candidates.clear();
-                    candidates.extend(
-                        walk.pool().iter().map(|found| Candidate { distance: -found.score, node: found.node() }),
-                    );
-                    candidates.sort_unstable_by(Candidate::rank);
+                    this.nearest(walk, scores, node, from, candidates);
                     prune(scores, candidates, this.m0, chosen);
                     list[..chosen.len()].copy_from_slice(chosen);
                 }
@@ -411,8 +415,4 @@ impl<'a> Builder<'a> {
         );
         self.lists = lists;
     }
-}
-
-fn candidates(walk: &Walk) -> Vec<Candidate> {
-    walk.pool().iter().map(|found| Candidate { distance: -found.score, node: found.node() }).collect()
 }

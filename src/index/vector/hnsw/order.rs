@@ -84,10 +84,10 @@ fn by_breadth(builder: &Builder<'_>, entries: &[u32]) -> Met {
 fn bridge(builder: &mut Builder<'_>, met: &Met) {
     let mut walk = Walk::default();
     let mut scores = NodeScores::new(builder.kernels, builder.nodes);
-    let count = builder.nodes.len();
+    let (count, mut near) = (builder.nodes.len(), Vec::new());
     let lost: Vec<u32> = (0..count as u32).filter(|&node| met.place[node as usize] == NO_LINK).collect();
     for node in lost {
-        let near = builder.nearest(&mut walk, &mut scores, node, count);
+        builder.nearest(&mut walk, &mut scores, node, count, &mut near);
         let is_free = |from: u32| builder.list(from).len() < builder.m0;
         let from = near.iter().find(|near| is_free(near.node)).or(near.first()).map(|near| near.node);
         let Some(from) = from else { continue };
