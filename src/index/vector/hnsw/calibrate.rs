@@ -5,7 +5,7 @@
 
 use super::{
     build::Builder,
-    nodes::{NodeScores, QueryScores, row_stride},
+    nodes::{NodeScores, QueryScores, row_stride, terms},
     section::Calibrated,
     walk::{MAX_LINKS, Scores, Stop, Walk},
 };
@@ -14,6 +14,8 @@ use crate::index::vector::{
     kernels::Rows,
     parallel::for_each_chunk,
     quant::{Encoder, Prepared, RotatedQuery},
+    search::Search,
+    shortlist::{Candidate, Shortlist},
 };
 
 /// Rows that measure, at most; so a recall is known to about 0.002.
@@ -86,14 +88,21 @@ impl Trial<'_> {
         rotated.set(kernels, metric, rotation, self.rows[stranger as usize]);
         query.set(kernels, metric, &rotated, centre, self.bits.padded(centre.len()));
         let rows = Rows { bytes: self.codes, stride: row_stride(self.bits, centre.len()) };
-        let mut near = vec![0.0; WIDE];
-        let mut nodes = Vec::with_capacity(WIDE);
+        let margin = query.margin(self.bits, Search::MARGIN);
+        let (mut shortlist, mut near, mut nodes) = (Shortlist::default(), vec![0.0; WIDE], Vec::with_capacity(WIDE));
         let mut each = |&(k, ef, slack): &(usize, usize, f32)| {
             let mut codes = QueryScores { kernels, query: &query, bits: self.bits, rows };
             let stop = Stop::for_query(metric, rotated.squared(), self.reach, ef, slack, k);
             let found = walk.walk(kernels, builder.links(self.known), &[0], &mut codes, stop, None);
+            // As a search does: only what may be among the best by its code is scored again.
+            shortlist.reset(k, WIDE);
+            for found in found {
+                let margin = margin * terms(self.codes, rows.stride, found.node()).factor;
+                let candidate = Candidate { key: found.node().into(), upper: found.score + margin };
+                shortlist.offer(candidate, found.score - margin);
+            }
             nodes.clear();
-            nodes.extend(found.iter().map(super::walk::Found::node));
+            nodes.extend(shortlist.sorted().unwrap_or_default().iter().map(|candidate| candidate.key as u32));
             for (nodes, near) in nodes.chunks(MAX_LINKS).zip(near.chunks_mut(MAX_LINKS)) {
                 scores.scores(nodes, near);
             }
