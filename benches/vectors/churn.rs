@@ -37,7 +37,7 @@ impl Churn {
         let (old, spare) = values.split_at(values.len() / data.dim() / 2 * data.dim());
         let old = data::rows_of(old, data.dim(), 0);
         let spare = data::rows_of(spare, data.dim(), old.len());
-        let mut new = spare[..old.len() / 2].chunks((old.len() / 2).div_ceil(self.steps.max(1)));
+        let new = spare[..old.len() / 2].chunks((old.len() / 2).div_ceil(self.steps.max(1)));
 
         let watch = Watch::start(Clock::Process);
         let mut segment = encode(data.dim(), &old, &options)?;
@@ -47,7 +47,7 @@ impl Churn {
         Random(1).shuffle(&mut leaving);
         let mut leaving = leaving.into_iter();
         let mut spent = 0.0;
-        while let Some(new) = new.next() {
+        for new in new {
             let mut dead = Tombstones::default();
             leaving.by_ref().take(new.len()).filter_map(|id| segment.find_id(id)).for_each(|row| dead.insert(row));
             let watch = Watch::start(Clock::Process);

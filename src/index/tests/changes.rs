@@ -371,7 +371,7 @@ fn a_read_only_index_answers() {
     assert_eq!(find(&snapshot, "two"), ["two"]);
     snapshot.stats().unwrap();
     snapshot.allowed(None, None).unwrap();
-    snapshot.dense(&vector("one", 4), 1, None, Effort::default()).unwrap().0;
+    snapshot.dense(&vector("one", 4), 1, None, Effort::default()).unwrap();
     index.verify().unwrap();
     assert_eq!(state(), untouched);
 }

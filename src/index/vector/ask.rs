@@ -57,7 +57,7 @@ impl Ask<'_> {
     fn exact(&mut self, segment: &Segment, dead: &Tombstones) {
         let Scratch { allowed, room, best, .. } = &mut *self.scratch;
         self.work.exact += 1;
-        flat::search(self.set.kernels, segment, dead, self.query, self.search.filter, allowed, room, best);
+        flat::search(self.set.kernels, (segment, dead), self.query, self.search.filter, (allowed, room), best);
     }
 
     /// Finds the rows that may be among the best, each with a bound that holds.
@@ -123,8 +123,7 @@ impl Ask<'_> {
         work.evaluated += blocks::scan(
             set.kernels,
             &prepared.blocks(margin),
-            codes.blocks,
-            segment.len(),
+            (codes.blocks, segment.len()),
             scores,
             |word| wanted(word, bits),
             bar,
@@ -160,7 +159,8 @@ impl Ask<'_> {
         let node_counts = |node: u32| graph.rows_of(node).any(counts);
         let is_whole = search.filter.is_none() && dead.is_empty();
         let some = (!is_whole).then_some(&node_counts as &dyn Fn(u32) -> bool);
-        graph.walk(set.kernels, set.metric, prepared, rotated.squared(), stop, walk, some);
+        let stop = graph.stop(set.metric, rotated.squared(), stop);
+        graph.walk(set.kernels, prepared, stop, walk, some);
         work.graph += 1;
         work.hops += walk.hops;
         work.evaluated += walk.evaluated();

@@ -52,8 +52,7 @@ impl Default for Scores {
 pub(super) fn scan(
     kernels: &Kernels,
     query: &BlockQuery<'_>,
-    blocks: &[u8],
-    rows: usize,
+    (blocks, rows): (&[u8], usize),
     room: &mut Scores,
     wanted: impl Fn(usize) -> u64,
     mut bar: f32,

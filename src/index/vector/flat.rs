@@ -28,12 +28,10 @@ const DENSE: u32 = 45;
 /// Offers the live rows of one part that `filter` (sorted ids) allows to `top`.
 pub(super) fn search(
     kernels: &Kernels,
-    segment: &Segment,
-    dead: &Tombstones,
+    (segment, dead): (&Segment, &Tombstones),
     query: &[f32],
     filter: Option<&[u64]>,
-    allowed: &mut Vec<u64>,
-    room: &mut Vec<f32>,
+    (allowed, room): (&mut Vec<u64>, &mut Vec<f32>),
     top: &mut Top,
 ) {
     let Some(ids) = filter else {

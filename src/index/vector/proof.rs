@@ -78,11 +78,11 @@ pub(super) fn scan(
             *id = (first + at) as u32;
         }
         kernels.code_rows(Bits::Eight, query.values(), bytes, &ids[..count], &mut sums[..count]);
-        for at in 0..count {
+        for (at, &sum) in sums[..count].iter().enumerate() {
             let end = (first + at + 1) * stride;
             let terms = codes[end - TERM_BYTES..end].as_chunks::<4>().0;
             let [scale, length, hidden, bias] = std::array::from_fn(|term| f32::from_le_bytes(terms[term]));
-            let (score, off) = bounds.of(sums[at], scale, length, hidden, bias);
+            let (score, off) = bounds.of(sum, scale, length, hidden, bias);
             if score + off >= bar {
                 bar = offer(first + at, score + off, score - off);
             }

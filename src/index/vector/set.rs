@@ -82,7 +82,7 @@ impl Set {
     /// Puts the best live rows into `hits`: (id, score), best first, ties to the smaller id.
     ///
     /// Scores are those of the rows, never estimates; one that is not a number is left out. Which rows are found depends on
-    /// the [`Effort`]; exact search does not depend on how rows are spread over parts. O(live rows × dim) where rows are
+    /// the [`Effort`](super::Effort); exact search does not depend on how rows are spread over parts. O(live rows × dim) where rows are
     /// scored, a fraction of it where codes are scanned. Memory: `k` and what is scored again, and a bit a row of the largest
     /// part if the filter is not small. Panics if `query` has not `dim` values, unless the set is empty.
     pub fn search_with(

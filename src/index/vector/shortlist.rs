@@ -49,8 +49,9 @@ impl Shortlist {
     }
 
     pub fn offer(&mut self, candidate: Candidate, lower: f32) {
-        // Not `<`: an upper bound that is not a number has no place either.
-        if !(candidate.upper >= self.bar()) {
+        // An upper bound that is not a number reaches nothing.
+        let reaches = candidate.upper >= self.bar();
+        if !reaches {
             return;
         }
         self.lower.offer(candidate.key, lower);

@@ -36,21 +36,23 @@ impl<'g> GraphView<'g> {
         calibrate::cheapest(&self.header.calibration, k, recall)
     }
 
+    /// When a walk for a query of this squared length ends: with a pool of `ef`, or a slack on the k-th best.
+    pub fn stop(&self, metric: Metric, squared: f32, (ef, slack, k): (usize, f32, usize)) -> Stop {
+        Stop::for_query(metric, squared, self.header.reach, ef, slack, k)
+    }
+
     /// Walks. [`found`](Self::found) tells where it led.
     pub fn walk(
         &self,
         kernels: &Kernels,
-        metric: Metric,
         query: &Prepared,
-        squared: f32,
-        (ef, slack, k): (usize, f32, usize),
+        stop: Stop,
         walk: &mut Walk,
         counts: Option<&dyn Fn(u32) -> bool>,
     ) {
         let rows = Rows { bytes: self.codes, stride: self.header.stride };
         let mut scores = QueryScores { kernels, query, bits: self.header.bits, rows };
         let links = Links { all: self.links, width: self.header.m0, nodes: self.rows };
-        let stop = Stop::for_query(metric, squared, self.header.reach, ef, slack, k);
         walk.walk(kernels, links, &self.header.entries, &mut scores, stop, counts);
     }
 

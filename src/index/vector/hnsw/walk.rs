@@ -51,7 +51,7 @@ impl Found {
 
 /// When a walk ends.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Stop {
+pub(in crate::index::vector) struct Stop {
     /// Nodes of the pool: the walk ends when the links of all of them were followed.
     pub ef: usize,
     /// It ends too when the next node is farther than the k-th best by more than this factor of the distance. Distance-based
