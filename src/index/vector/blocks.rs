@@ -1,7 +1,7 @@
 //! Blocks of 16 rows of two-bit codes: made from rows, and scanned.
 //!
 //! Useful for: a score that is nearly right for every row that counts, in a hundredth of the time of rows from memory. Not
-//! for: the last word (see [`rescore`](super::rescore)).
+//! for: the last word (see [`ask`](super::ask)).
 
 use super::{
     codes::{self, BLOCK_ROWS, Bits},

@@ -48,6 +48,8 @@ pub(in crate::index::vector) struct Reused<'a> {
     links: &'a [u32],
     /// Links of a row.
     width: usize,
+    /// Rows that are alive.
+    live: usize,
     /// The old row of each node that is kept.
     kept: Vec<u32>,
     /// The node of an old row; [`NO_LINK`] for one that is kept by none.
@@ -57,19 +59,34 @@ pub(in crate::index::vector) struct Reused<'a> {
 impl<'a> Reused<'a> {
     /// Of rows that equal each other one node is kept if one row is alive.
     pub fn of(graph: GraphView<'a>, is_live: impl Fn(usize) -> bool) -> Self {
-        let mut reused =
-            Self { links: graph.links, width: graph.header.m0, kept: Vec::new(), node: vec![NO_LINK; graph.rows] };
+        let mut reused = Self {
+            links: graph.links,
+            width: graph.header.m0,
+            live: 0,
+            kept: Vec::new(),
+            node: vec![NO_LINK; graph.rows],
+        };
         let mut first = 0;
         for row in 0..graph.rows {
             if !graph.is_twin(row) {
                 first = row;
             }
-            if is_live(row) && reused.node[first] == NO_LINK {
+            if !is_live(row) {
+                continue;
+            }
+            reused.live += 1;
+            if reused.node[first] == NO_LINK {
                 reused.node[first] = reused.kept.len() as u32;
                 reused.kept.push(first as u32);
             }
         }
         reused
+    }
+
+    /// Whether the nodes are still one for each of the rows that differ. Rows that were rounded since (f16) may have become
+    /// equal; then the graph is built anew.
+    fn fits(&self, distinct: &Distinct) -> bool {
+        distinct.first.partition_point(|&row| (row as usize) < self.live) == self.kept.len()
     }
 
     fn list(&self, old: u32) -> &'a [u32] {
@@ -115,7 +132,9 @@ pub(in crate::index::vector) fn build(
     threads: usize,
 ) -> Graph {
     assert!(rows.len() < MAX_NODES, "{} nodes of a graph, at most {MAX_NODES} expected", rows.len());
-    let Distinct { first, twins } = Distinct::of(rows);
+    let distinct = Distinct::of(rows);
+    let reused = reused.filter(|reused| reused.fits(&distinct));
+    let Distinct { first, twins } = distinct;
     let unlike: Vec<&[f32]> = first.iter().map(|&row| rows[row as usize]).collect();
     let keys: Vec<u64> = first.iter().map(|&row| keys[row as usize]).collect();
     let linked = reused.map_or(0, |reused| reused.kept.len());

@@ -303,3 +303,22 @@ fn codes_of_eight_bits_prove_exact_answers() {
         }
     }
 }
+
+/// Rows that differ by less than f16 can tell are equal when they are read again.
+#[test]
+fn rows_that_rounding_made_equal_are_merged() {
+    let mut rows = clustered(1, 300, DIM);
+    let near: Vec<Vec<f32>> =
+        rows.iter().take(100).map(|row| row.iter().map(|value| value * 1.000_01).collect()).collect();
+    rows.extend(near);
+    let options = SegmentOptions { rows: crate::index::vector::RowFormat::F16, ..options(Metric::L2) };
+    let first = segment(&rows, &options);
+    let mut dead = Tombstones::default();
+    (0..40).for_each(|row| dead.insert(7 * row));
+    let merged = Segment::open(Arc::new(merge(&[(&first, &dead)], &options).unwrap().unwrap())).unwrap();
+    merged.verify().unwrap();
+    assert_connected(&merged);
+    assert_eq!(merged.len(), 360);
+    let set = Set::new(DIM, vec![(merged, Tombstones::default())]);
+    assert!(recall(&set, &clustered(2, 30, DIM), walk(200)) >= 0.98);
+}
