@@ -161,7 +161,6 @@ impl Ask<'_> {
         let some = (!is_whole).then_some(&node_counts as &dyn Fn(u32) -> bool);
         let stop = graph.stop(set.metric, rotated.squared(), stop);
         graph.walk(set.kernels, prepared, stop, walk, some);
-        work.graph += 1;
         work.hops += walk.hops;
         work.evaluated += walk.evaluated();
         if !is_whole {
@@ -175,6 +174,7 @@ impl Ask<'_> {
                 return false;
             }
         }
+        work.graph += 1;
         let margin = prepared.margin(bits, search.margin);
         for hit in graph.found(walk).filter(|hit| is_whole || counts(hit.row)) {
             let margin = margin * hit.factor;
@@ -199,6 +199,8 @@ impl Ask<'_> {
         let Scratch { shortlist, room, best, .. } = &mut **scratch;
         let Some(chosen) = shortlist.sorted() else {
             best.reset(search.k, usize::MAX);
+            // What was done before counts for nothing, and each segment once.
+            (work.exact, work.flat, work.graph) = (0, 0, 0);
             for (segment, dead) in set.parts() {
                 self.exact(segment, dead);
             }

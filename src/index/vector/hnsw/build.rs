@@ -8,15 +8,14 @@
 //!
 //! [`order`]: super::order
 
-use std::collections::{HashMap, hash_map::Entry};
-
 use super::{
     GraphHeader, GraphOptions, calibrate,
     nodes::{self, NodeScores, Nodes},
     order::{self, Ordered},
     prune::{Candidate, prune},
-    search::GraphView,
-    walk::{Links, MAX_NODES, NO_LINK, Scores, Stop, TWIN, Walk},
+    reuse::Reused,
+    twins::Distinct,
+    walk::{Links, MAX_NODES, NO_LINK, Scores, Stop, Walk},
 };
 use crate::index::vector::{
     kernels::Kernels,
@@ -42,86 +41,6 @@ pub(in crate::index::vector) struct Graph {
     pub links: Vec<u32>,
 }
 
-/// The graph of an older segment whose live rows are the first of the new one, in their order.
-#[derive(Clone)]
-pub(in crate::index::vector) struct Reused<'a> {
-    links: &'a [u32],
-    /// Links of a row.
-    width: usize,
-    /// Rows that are alive.
-    live: usize,
-    /// The old row of each node that is kept.
-    kept: Vec<u32>,
-    /// The node of an old row; [`NO_LINK`] for one that is kept by none.
-    node: Vec<u32>,
-}
-
-impl<'a> Reused<'a> {
-    /// Of rows that equal each other one node is kept if one row is alive.
-    pub fn of(graph: GraphView<'a>, is_live: impl Fn(usize) -> bool) -> Self {
-        let mut reused = Self {
-            links: graph.links,
-            width: graph.header.m0,
-            live: 0,
-            kept: Vec::new(),
-            node: vec![NO_LINK; graph.rows],
-        };
-        let mut first = 0;
-        for row in 0..graph.rows {
-            if !graph.is_twin(row) {
-                first = row;
-            }
-            if !is_live(row) {
-                continue;
-            }
-            reused.live += 1;
-            if reused.node[first] == NO_LINK {
-                reused.node[first] = reused.kept.len() as u32;
-                reused.kept.push(first as u32);
-            }
-        }
-        reused
-    }
-
-    /// Whether the nodes are still one for each of the rows that differ. Rows that were rounded since (f16) may have become
-    /// equal; then the graph is built anew.
-    fn fits(&self, distinct: &Distinct) -> bool {
-        distinct.first.partition_point(|&row| (row as usize) < self.live) == self.kept.len()
-    }
-
-    fn list(&self, old: u32) -> &'a [u32] {
-        let start = old as usize * self.width;
-        let list = self.links.get(start..start + self.width).unwrap_or_default();
-        &list[..list.iter().position(|&link| link as usize >= self.node.len()).unwrap_or(list.len())]
-    }
-}
-
-/// Rows without those that equal an earlier one.
-struct Distinct {
-    /// The first of equal rows.
-    first: Vec<u32>,
-    /// By place in `first`: the others.
-    twins: Vec<Vec<u32>>,
-}
-
-impl Distinct {
-    fn of(rows: &[&[f32]]) -> Self {
-        let mut distinct = Self { first: Vec::new(), twins: Vec::new() };
-        let mut places: HashMap<&[u8], usize> = HashMap::with_capacity(rows.len());
-        for (row, values) in (0..).zip(rows) {
-            match places.entry(bytemuck::cast_slice(values)) {
-                Entry::Occupied(entry) => distinct.twins[*entry.get()].push(row),
-                Entry::Vacant(entry) => {
-                    entry.insert(distinct.first.len());
-                    distinct.first.push(row);
-                    distinct.twins.push(Vec::new());
-                }
-            }
-        }
-        distinct
-    }
-}
-
 /// Builds a graph. `keys`: what decides the order in which rows come in.
 pub(in crate::index::vector) fn build(
     encoder: &Encoder<'_>,
@@ -134,9 +53,8 @@ pub(in crate::index::vector) fn build(
     assert!(rows.len() < MAX_NODES, "{} nodes of a graph, at most {MAX_NODES} expected", rows.len());
     let distinct = Distinct::of(rows);
     let reused = reused.filter(|reused| reused.fits(&distinct));
-    let Distinct { first, twins } = distinct;
-    let unlike: Vec<&[f32]> = first.iter().map(|&row| rows[row as usize]).collect();
-    let keys: Vec<u64> = first.iter().map(|&row| keys[row as usize]).collect();
+    let unlike: Vec<&[f32]> = distinct.first.iter().map(|&row| rows[row as usize]).collect();
+    let keys: Vec<u64> = distinct.first.iter().map(|&row| keys[row as usize]).collect();
     let linked = reused.map_or(0, |reused| reused.kept.len());
     let coming = arrival(encoder, &unlike, &keys, linked);
     let ordered: Vec<&[f32]> = coming.iter().map(|&row| unlike[row as usize]).collect();
@@ -177,29 +95,12 @@ pub(in crate::index::vector) fn build(
         entries,
         calibration,
     };
-    // Equal rows stand behind each other; the others move on by as many.
-    let groups = || order.iter().map(|&node| coming[node as usize] as usize).map(|at| (first[at], &twins[at]));
-    let mut place = Vec::with_capacity(order.len());
-    let mut next = 0;
-    for (_, twins) in groups() {
-        place.push(next);
-        next += 1 + twins.len() as u32;
-    }
-    let mut graph = Graph { header, order: Vec::new(), codes: Vec::new(), links: Vec::new() };
-    graph.header.entries.iter_mut().for_each(|entry| *entry = place[*entry as usize]);
-    let m0 = graph.header.m0;
-    for (((first, twins), &node), list) in groups().zip(&order).zip(links.chunks_exact(m0)) {
-        graph.order.push(first);
-        graph.order.extend(twins);
-        let code = &codes[node as usize * stride..][..stride];
-        (0..=twins.len()).for_each(|_| graph.codes.extend_from_slice(code));
-        graph.links.extend(list.iter().map(|&link| if link == NO_LINK { NO_LINK } else { place[link as usize] }));
-        for _ in twins {
-            graph.links.push(TWIN);
-            graph.links.resize(graph.links.len() + m0 - 1, NO_LINK);
-        }
-    }
-    graph
+    let of_rows = |node: u32| coming[node as usize] as usize;
+    distinct.put_back(
+        header,
+        order.iter().map(|&node| (of_rows(node), &codes[node as usize * stride..][..stride])),
+        &links,
+    )
 }
 
 /// The rows in the order in which they come in: those that have links first, as they are; then by the hash of
@@ -268,6 +169,21 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// Fills lists of `width` links side by side; `fill` gets the number of its list.
+    fn each_list(&self, lists: &mut [u32], width: usize, fill: impl Fn(&mut Worker<'a>, usize, &mut [u32]) + Sync) {
+        for_each_chunk(
+            self.threads,
+            lists,
+            TURN * width,
+            || self.worker(),
+            |worker, first, lists| {
+                for (at, list) in lists.chunks_exact_mut(width).enumerate() {
+                    fill(worker, first / width + at, list);
+                }
+            },
+        );
+    }
+
     pub fn list(&self, node: u32) -> &[u32] {
         let list = &self.lists[node as usize * self.room..][..self.room];
         &list[..list.iter().position(|&link| link == NO_LINK).unwrap_or(self.room)]
@@ -283,41 +199,18 @@ impl<'a> Builder<'a> {
         Links { all: &self.lists, width: self.room, nodes }
     }
 
-    /// Takes over the links of a graph. A node that linked to a dead one may link to its neighbours instead (FreshDiskANN,
-    /// arXiv:2105.09613, algorithm 4).
+    /// Takes over the links of a graph.
     fn take(&mut self, reused: &Reused<'_>) {
         let mut lists = std::mem::take(&mut self.lists);
         let this = &*self;
         let taken = &mut lists[..reused.kept.len() * this.room];
-        for_each_chunk(
-            this.threads,
-            taken,
-            TURN * this.room,
-            || this.worker(),
-            |worker, first, lists| {
-                for (at, list) in lists.chunks_exact_mut(this.room).enumerate() {
-                    let node = first / this.room + at;
-                    let is_live = |node: &u32| *node != NO_LINK;
-                    worker.chosen.clear();
-                    for &old in reused.list(reused.kept[node]) {
-                        match reused.node[old as usize] {
-                            NO_LINK => {
-                                let behind = reused.list(old).iter().map(|&behind| reused.node[behind as usize]);
-                                worker.chosen.extend(behind.filter(is_live));
-                            }
-                            other => worker.chosen.push(other),
-                        }
-                    }
-                    worker.chosen.sort_unstable();
-                    worker.chosen.dedup();
-                    worker.chosen.retain(|&other| other as usize != node);
-                    if worker.chosen.len() > this.m0 {
-                        this.choose(worker, node as u32);
-                    }
-                    list[..worker.chosen.len()].copy_from_slice(&worker.chosen);
-                }
-            },
-        );
+        this.each_list(taken, this.room, |worker, node, list| {
+            reused.links_of(node, &mut worker.chosen);
+            if worker.chosen.len() > this.m0 {
+                this.choose(worker, node as u32);
+            }
+            list[..worker.chosen.len()].copy_from_slice(&worker.chosen);
+        });
         self.lists = lists;
     }
 
@@ -340,21 +233,12 @@ impl<'a> Builder<'a> {
     fn insert(&mut self, from: usize, to: usize) {
         let mut chosen = vec![NO_LINK; (to - from) * self.m0];
         let this = &*self;
-        for_each_chunk(
-            this.threads,
-            &mut chosen,
-            TURN * this.m0,
-            || this.worker(),
-            |worker, first, lists| {
-                for (at, list) in lists.chunks_exact_mut(this.m0).enumerate() {
-                    let node = (from + first / this.m0 + at) as u32;
-                    let Worker { scores, walk, candidates, chosen } = worker;
-                    this.nearest(walk, scores, node, from, candidates);
-                    prune(scores, candidates, this.m0, chosen);
-                    list[..chosen.len()].copy_from_slice(chosen);
-                }
-            },
-        );
+        this.each_list(&mut chosen, this.m0, |worker, at, list| {
+            let Worker { scores, walk, candidates, chosen } = worker;
+            this.nearest(walk, scores, (from + at) as u32, from, candidates);
+            prune(scores, candidates, this.m0, chosen);
+            list[..chosen.len()].copy_from_slice(chosen);
+        });
         let mut back: Vec<u64> = Vec::with_capacity(chosen.len());
         for (node, list) in (from as u32..).zip(chosen.chunks_exact(self.m0)) {
             let end = list.iter().position(|&link| link == NO_LINK).unwrap_or(self.m0);
@@ -370,26 +254,16 @@ impl<'a> Builder<'a> {
         let groups: Vec<&[u64]> = pairs.chunk_by(|a, b| a >> 32 == b >> 32).collect();
         let mut lists = vec![NO_LINK; groups.len() * self.room];
         let this = &*self;
-        for_each_chunk(
-            this.threads,
-            &mut lists,
-            TURN * this.room,
-            || this.worker(),
-            |worker, first, lists| {
-                let groups = &groups[first / this.room..];
-                for (group, list) in groups.iter().zip(lists.chunks_exact_mut(this.room)) {
-                    let node = (group[0] >> 32) as u32;
-                    let old = this.list(node);
-                    let new = group.iter().map(|&pair| pair as u32);
-                    worker.chosen.clear();
-                    worker.chosen.extend(old.iter().copied().chain(new));
-                    if worker.chosen.len() > this.room {
-                        this.choose(worker, node);
-                    }
-                    list[..worker.chosen.len()].copy_from_slice(&worker.chosen);
-                }
-            },
-        );
+        this.each_list(&mut lists, this.room, |worker, at, list| {
+            let node = (groups[at][0] >> 32) as u32;
+            let new = groups[at].iter().map(|&pair| pair as u32);
+            worker.chosen.clear();
+            worker.chosen.extend(this.list(node).iter().copied().chain(new));
+            if worker.chosen.len() > this.room {
+                this.choose(worker, node);
+            }
+            list[..worker.chosen.len()].copy_from_slice(&worker.chosen);
+        });
         for (group, list) in groups.iter().zip(lists.chunks_exact(self.room)) {
             let start = (group[0] >> 32) as usize * self.room;
             self.lists[start..start + self.room].copy_from_slice(list);
@@ -414,24 +288,16 @@ impl<'a> Builder<'a> {
     fn finish(&mut self) {
         let mut lists = std::mem::take(&mut self.lists);
         let this = &*self;
-        for_each_chunk(
-            this.threads,
-            &mut lists,
-            TURN * this.room,
-            || this.worker(),
-            |worker, first, lists| {
-                for (at, list) in lists.chunks_exact_mut(this.room).enumerate() {
-                    let end = list.iter().position(|&link| link == NO_LINK).unwrap_or(this.room);
-                    if end > this.m0 {
-                        worker.chosen.clear();
-                        worker.chosen.extend_from_slice(&list[..end]);
-                        this.choose(worker, (first / this.room + at) as u32);
-                        list.fill(NO_LINK);
-                        list[..worker.chosen.len()].copy_from_slice(&worker.chosen);
-                    }
-                }
-            },
-        );
+        this.each_list(&mut lists, this.room, |worker, node, list| {
+            let end = list.iter().position(|&link| link == NO_LINK).unwrap_or(this.room);
+            if end > this.m0 {
+                worker.chosen.clear();
+                worker.chosen.extend_from_slice(&list[..end]);
+                this.choose(worker, node as u32);
+                list.fill(NO_LINK);
+                list[..worker.chosen.len()].copy_from_slice(&worker.chosen);
+            }
+        });
         self.lists = lists;
     }
 }

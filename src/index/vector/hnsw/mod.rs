@@ -12,8 +12,10 @@ mod calibrate;
 mod nodes;
 mod order;
 mod prune;
+mod reuse;
 mod search;
 mod section;
+mod twins;
 mod walk;
 
 use super::codes::Bits;
@@ -56,7 +58,8 @@ impl Default for GraphOptions {
     }
 }
 
-pub(super) use build::{Reused, build};
+pub(super) use build::build;
+pub(super) use reuse::Reused;
 pub(super) use search::GraphView;
 pub(super) use section::GraphHeader;
 pub(super) use walk::{NO_LINK, TWIN, Walk};
