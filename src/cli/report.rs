@@ -51,6 +51,15 @@ impl Failure {
         }
     }
 
+    /// In one line, for what goes on all the same.
+    pub fn in_passing(&self) -> Option<String> {
+        match self {
+            Self::Error { message, hint: Some(hint), .. } => Some(format!("{message}; {hint}")),
+            Self::Error { message, hint: None, .. } => Some(message.clone()),
+            Self::ClosedPipe => None,
+        }
+    }
+
     fn hint_opt(self, text: Option<String>) -> Self {
         match text {
             Some(text) => self.hint(text),

@@ -77,6 +77,26 @@ pub fn detect(name: &str, bytes: &[u8]) -> Format {
     named.or_else(|| by_shebang(bytes)).unwrap_or(Format::Text)
 }
 
+/// The file extension for what people call a format: an extension itself (`md`, `.rs`) or one of our words (`markdown`).
+pub fn extension_for(word: &str) -> Option<String> {
+    let word = word.trim_start_matches('.').to_lowercase();
+    let extension = match word.as_str() {
+        "text" | "plain" => "txt",
+        "markdown" => "md",
+        "python" => "py",
+        "rust" => "rs",
+        "javascript" => "js",
+        "typescript" => "ts",
+        "shell" => "sh",
+        "ruby" => "rb",
+        "notebook" => "ipynb",
+        "asciidoc" => "adoc",
+        "latex" => "tex",
+        other => other,
+    };
+    by_name("", extension).is_some().then(|| extension.to_owned())
+}
+
 fn extension(name: &str) -> String {
     match name.rsplit_once('.') {
         Some((stem, extension)) if !stem.is_empty() => extension.to_lowercase(),

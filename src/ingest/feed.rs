@@ -108,7 +108,7 @@ mod tests {
     use crate::{
         ingest::{
             file::Stat,
-            walk::{Found, Name},
+            walk::{Found, Name, Place},
         },
         types::{SourceId, SourcePath},
     };
@@ -118,7 +118,7 @@ mod tests {
             let path = SourcePath::from_spelling(size_bytes.to_string());
             let name = Name { id: SourceId(size_bytes), root: String::new(), path };
             let stat = Stat { size_bytes, ..Stat::default() };
-            Reading { found: Found { name, real: PathBuf::new(), stat }, old: None, from: None }
+            Reading { found: Found { name, place: Place::File(PathBuf::new()), stat }, old: None, from: None }
         };
         sizes.iter().map(reading).collect()
     }

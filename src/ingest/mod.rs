@@ -9,22 +9,32 @@ mod embed;
 mod error;
 pub mod extract;
 mod feed;
+mod fetch;
 mod file;
+mod given;
 mod language;
 mod listing;
+mod loader;
 mod patterns;
 mod pipeline;
 mod plan;
 mod reader;
+mod rehearse;
 mod report;
 mod roots;
 mod rules;
 mod run;
 mod survey;
+mod version;
 mod walk;
+mod watch;
 
 pub use error::{Error, Result};
+pub use fetch::{NoPage, PageUrl};
+pub use given::Given;
+pub use loader::{Loaders, NoLoader};
 pub use report::{Event, Observer, Outcome, Report};
+pub use watch::Watch;
 
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
@@ -33,8 +43,12 @@ use crate::{index::Writer, model::Embedder, types::Cancel};
 /// What to ingest and how. Plain values; the door fills them.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Files and folders that must exist. At least one, or `stdin`.
+    /// Files and folders that must exist.
     pub paths: Vec<PathBuf>,
+    /// What came by standard input.
+    pub given: Vec<Given>,
+    /// Pages to fetch.
+    pub pages: Vec<PageUrl>,
     /// The folder that holds the index folder, if that is called `.rag`: paths below it are relative to it.
     pub home: Option<PathBuf>,
     /// The index folder itself, never walked into.
@@ -61,6 +75,12 @@ pub struct Options {
     pub jobs: usize,
     /// Change nothing; chunks in the report are guessed from sizes.
     pub dry_run: bool,
+    /// Programs that read formats which are not read here.
+    pub loaders: Loaders,
+    /// Read what is in archives.
+    pub archives: bool,
+    /// Try again what failed before, though its bytes are the same.
+    pub retry_failed: bool,
     /// Remove vanished sources under `paths`.
     pub prune: bool,
     /// Remove what the index holds of a given folder even if that has no entry at all; else that is

@@ -33,8 +33,10 @@ use super::{
     listing::{list_known, list_planned},
     plan::Reading,
     reader::{self, Task},
+    rehearse,
     run::{Message, Run},
     survey,
+    version::Pipeline,
 };
 use crate::{
     index::{self, Snapshot, Writer},
@@ -66,17 +68,29 @@ pub fn run(
     };
     let embedder = matching_embedder(writer.snapshot(), embedder, options)?;
     let settings = chunk_settings(writer.snapshot(), options)?;
-    let pipeline = format!("x{}-{}", extract::VERSION, settings.key());
-
-    let Some(mut survey) = survey::survey(writer.snapshot(), options, &pipeline, observer, cancel)? else {
+    let task = Task {
+        collection: options.collection.clone(),
+        tags: options.tags.clone(),
+        pipeline: Pipeline {
+            base: format!("x{}-{}", extract::VERSION, settings.key()),
+            loaders: options.loaders.clone(),
+            archives: options.archives,
+        },
+        retry_failed: options.retry_failed,
+        max_file_bytes: options.max_file_bytes,
+        chunks: settings,
+        dim: embedder.map_or(0, |embedder| embedder.space().dim),
+        worker: options.worker.clone(),
+        limits: Limits { timeout: options.file_timeout, ..Limits::default() },
+    };
+    let Some(mut survey) = survey::survey(writer.snapshot(), options, task.wanted(), observer, cancel)? else {
         let report = Report { dry_run: options.dry_run, ..Report::default() };
         return Ok(finish(report, writer, true));
     };
     let bytes = survey.plan.read.iter().map(|reading| reading.found.stat.size_bytes).sum();
     observer.event(Event::Planned { sources: survey.plan.read.len() as u64, bytes });
     if options.dry_run {
-        let mut report = survey::rehearse(&survey, &pipeline, &options.tags, cancel);
-        report.chunks_embedded = if embedder.is_some() { report.chunks_written } else { 0 };
+        let mut report = rehearse::rehearse(&survey, &task, embedder, options, cancel);
         list_known(&mut report, &mut survey);
         list_planned(&mut report, &survey);
         return Ok(finish(report, writer, false));
@@ -84,16 +98,6 @@ pub fn run(
 
     let mut report = Report::default();
     list_known(&mut report, &mut survey);
-    let task = Task {
-        collection: options.collection.clone(),
-        tags: options.tags.clone(),
-        pipeline,
-        max_file_bytes: options.max_file_bytes,
-        chunks: settings,
-        dim: embedder.map_or(0, |embedder| embedder.space().dim),
-        worker: options.worker.clone(),
-        limits: Limits { timeout: options.file_timeout, ..Limits::default() },
-    };
     let readings = std::mem::take(&mut survey.plan.read);
     let mut run = Run {
         writer,

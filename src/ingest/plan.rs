@@ -19,7 +19,9 @@ use std::{
 };
 
 use super::{
+    extract::reason,
     roots::Roots,
+    version::Pipeline,
     walk::{Found, Name, Target},
 };
 use crate::{
@@ -31,14 +33,35 @@ use crate::{
 /// proves nothing and it is hashed.
 pub const FRESH_NS: i64 = 2_000_000_000;
 
-/// What the whole plan rests on.
-pub struct Context<'a> {
+/// What a record has to be, to stand.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted<'a> {
     /// See `SourceRecord::pipeline`.
-    pub pipeline: &'a str,
-    /// When the walk began, in nanoseconds since 1970.
-    pub scanned_ns: i64,
+    pub pipeline: &'a Pipeline,
     /// Tags that every source of this run gets.
     pub tags: &'a BTreeMap<String, String>,
+    /// Failures do not stand, whatever their reason.
+    pub retry_failed: bool,
+    /// Passwords were given, so what needs one does not stand.
+    pub has_passwords: bool,
+}
+
+impl Wanted<'_> {
+    /// Made by this pipeline, and no failure that is to be tried again.
+    pub fn accepts(&self, old: &SourceRecord) -> bool {
+        let may_be_gone = |problem: &Problem| {
+            self.retry_failed || problem.transient || (self.has_passwords && problem.reason == reason::ENCRYPTED)
+        };
+        let is_retried = old.status == Status::Failed && old.problems.iter().any(may_be_gone);
+        self.pipeline.is(&old.pipeline, &old.path) && !is_retried
+    }
+}
+
+/// What the whole plan rests on.
+pub struct Context<'a> {
+    pub wanted: Wanted<'a>,
+    /// When the walk began, in nanoseconds since 1970.
+    pub scanned_ns: i64,
     pub scope: Scope<'a>,
 }
 
@@ -108,7 +131,7 @@ pub fn plan(found: Vec<Found>, mut catalog: HashMap<SourceId, SourceRecord>, con
     let mut plan = Plan::default();
     for found in found {
         match catalog.remove(&found.name.id) {
-            Some(old) if stands(&old, &found, context) => match retagged(&old, context.tags) {
+            Some(old) if stands(&old, &found, context) => match retagged(&old, context.wanted.tags) {
                 None => plan.stand.push(old),
                 Some(record) => plan.retag.push(record),
             },
@@ -124,19 +147,13 @@ pub fn plan(found: Vec<Found>, mut catalog: HashMap<SourceId, SourceRecord>, con
 fn stands(old: &SourceRecord, found: &Found, context: &Context<'_>) -> bool {
     same_stat(old, found)
         && found.stat.mtime_ns < context.scanned_ns.saturating_sub(FRESH_NS)
-        && old.pipeline == context.pipeline
-        && !is_to_be_retried(old)
+        && context.wanted.accepts(old)
 }
 
 fn same_stat(old: &SourceRecord, found: &Found) -> bool {
     let stat = found.stat;
     (old.size_bytes, old.mtime_ns, old.ctime_ns, old.inode)
         == (stat.size_bytes, stat.mtime_ns, stat.ctime_ns, stat.inode)
-}
-
-/// It failed for a reason that may be gone.
-fn is_to_be_retried(old: &SourceRecord) -> bool {
-    old.status == Status::Failed && old.problems.iter().any(|problem| problem.transient)
 }
 
 /// The record with the run's tags, if it does not have them all.
@@ -155,7 +172,7 @@ pub fn merged(old: Option<&SourceRecord>, tags: &BTreeMap<String, String>) -> BT
 /// Finds new files that are the ones gone, by content; each gone file is found once, first by a file of the same name.
 /// Only new files of the size of a gone one are hashed, by `hash` (`None`: it cannot be read now).
 /// O(gone + read), also where everything moved and all contents are alike.
-pub fn find_moves(plan: &mut Plan, pipeline: &str, hash: &mut dyn FnMut(&Found) -> Option<String>) {
+pub fn find_moves(plan: &mut Plan, pipeline: &Pipeline, hash: &mut dyn FnMut(&Found) -> Option<String>) {
     let mut gone = Gone::new(&plan.gone);
     let mut read = Vec::with_capacity(plan.read.len());
     for mut reading in std::mem::take(&mut plan.read) {
@@ -231,12 +248,12 @@ impl<'a> Gone<'a> {
 
 /// Whether what was made of the file would be the same under its new name: a name decides formats, and it is the title
 /// of a document that has none.
-fn keeps_chunks(from: &SourceRecord, to: &Name, pipeline: &str) -> bool {
+fn keeps_chunks(from: &SourceRecord, to: &Name, pipeline: &Pipeline) -> bool {
     let same_name = from.path.file_name() == to.path.file_name();
     let extension = from.path.extension();
     let same_extension = !extension.is_empty() && extension == to.path.extension();
     from.status != Status::Failed
-        && from.pipeline == pipeline
+        && pipeline.is(&from.pipeline, &from.path)
         && (same_name || (same_extension && from.title.is_some()))
 }
 
@@ -252,25 +269,23 @@ pub enum Decision {
 }
 
 /// Compares a file that was read, with the stat and hash found then, with its record.
-pub fn decide(
-    old: Option<&SourceRecord>,
-    found: &Found,
-    hash: &str,
-    pipeline: &str,
-    tags: &BTreeMap<String, String>,
-) -> Decision {
+pub fn decide(old: Option<&SourceRecord>, found: &Found, hash: &str, wanted: Wanted<'_>) -> Decision {
     match old {
-        Some(old) if old.hash == hash && old.pipeline == pipeline && !is_to_be_retried(old) => {
-            if same_stat(old, found) && retagged(old, tags).is_none() { Decision::Stands } else { Decision::Touch }
+        Some(old) if old.hash == hash && wanted.accepts(old) => {
+            if same_stat(old, found) && retagged(old, wanted.tags).is_none() {
+                Decision::Stands
+            } else {
+                Decision::Touch
+            }
         }
         _ => Decision::Extract,
     }
 }
 
 /// Whether a failure is already recorded in the same words for the same file, so that nothing is to be written.
-pub fn is_recorded(old: &SourceRecord, found: &Found, problem: &Problem, pipeline: &str) -> bool {
+pub fn is_recorded(old: &SourceRecord, found: &Found, problem: &Problem, pipeline: &Pipeline) -> bool {
     old.status == Status::Failed
-        && old.pipeline == pipeline
+        && pipeline.is(&old.pipeline, &old.path)
         && old.problems == [problem.clone()]
         && same_stat(old, found)
 }
@@ -278,7 +293,10 @@ pub fn is_recorded(old: &SourceRecord, found: &Found, problem: &Problem, pipelin
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ingest::file::Stat, types::SourcePath};
+    use crate::{
+        ingest::{file::Stat, walk::Place},
+        types::SourcePath,
+    };
     use proptest::prelude::*;
 
     const SCAN: i64 = 1_000_000_000_000;
@@ -287,7 +305,7 @@ mod tests {
         let path = SourcePath::from_spelling(path);
         let id = SourceRecord::id_of("default", root, &path);
         let stat = Stat { size_bytes: size, mtime_ns: 5, ctime_ns: 6, inode: 7 };
-        Found { name: Name { id, root: root.to_owned(), path }, real: PathBuf::new(), stat }
+        Found { name: Name { id, root: root.to_owned(), path }, place: Place::File(PathBuf::new()), stat }
     }
 
     /// The record of a found file, whose content is its size in words.
@@ -326,6 +344,14 @@ mod tests {
         Target { path: path.into(), is_dir }
     }
 
+    fn pipeline(base: &str) -> Pipeline {
+        Pipeline { base: base.into(), ..Pipeline::default() }
+    }
+
+    fn wanted<'a>(pipeline: &'a Pipeline, tags: &'a BTreeMap<String, String>) -> Wanted<'a> {
+        Wanted { pipeline, tags, retry_failed: false, has_passwords: false }
+    }
+
     fn with_context<T>(
         targets: &[Target],
         change: impl FnOnce(&mut Context<'_>),
@@ -333,7 +359,8 @@ mod tests {
     ) -> T {
         let (roots, tags) = (roots(), BTreeMap::new());
         let scope = Scope { roots: &roots, targets, unreadable: &[], prune: true, on_disk: None };
-        let mut context = Context { pipeline: "p1", scanned_ns: SCAN, tags: &tags, scope };
+        let pipeline = pipeline("p1");
+        let mut context = Context { wanted: wanted(&pipeline, &tags), scanned_ns: SCAN, scope };
         change(&mut context);
         act(&context)
     }
@@ -344,10 +371,15 @@ mod tests {
 
     /// What becomes of one file whose record is changed as told.
     fn fate(change: impl FnOnce(&mut SourceRecord)) -> &'static str {
+        fate_in(|_| (), change)
+    }
+
+    fn fate_in(context: impl FnOnce(&mut Context<'_>), change: impl FnOnce(&mut SourceRecord)) -> &'static str {
         let file = found("", "a.md", 10);
         let mut old = record(&file);
         change(&mut old);
-        let plan = with_context(&[target("/home", true)], |_| (), |context| plan(vec![file], catalog(&[old]), context));
+        let plan =
+            with_context(&[target("/home", true)], context, |context| plan(vec![file], catalog(&[old]), context));
         match (plan.stand.len(), plan.retag.len(), plan.read.len(), plan.gone.len()) {
             (1, 0, 0, 0) => "stands",
             (0, 0, 1, 0) => "read",
@@ -371,6 +403,16 @@ mod tests {
         assert_eq!(fate(|old| old.status = Status::Warned), "stands");
         assert_eq!(fate(|old| fail(old, false)), "stands");
         assert_eq!(fate(|old| fail(old, true)), "read");
+        let retry = |context: &mut Context<'_>| context.wanted.retry_failed = true;
+        assert_eq!(fate_in(retry, |old| fail(old, false)), "read");
+        assert_eq!(fate_in(retry, |old| old.status = Status::Warned), "stands");
+        let passwords = |context: &mut Context<'_>| context.wanted.has_passwords = true;
+        assert_eq!(fate_in(passwords, |old| fail(old, false)), "stands");
+        let locked = |old: &mut SourceRecord| {
+            fail(old, false);
+            old.problems[0].reason = "encrypted".into();
+        };
+        assert_eq!((fate(locked), fate_in(passwords, locked)), ("stands", "read"));
     }
 
     #[test]
@@ -395,7 +437,8 @@ mod tests {
             let tags = tags.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
             let (roots, targets) = (roots(), [target("/home", true)]);
             let scope = Scope { roots: &roots, targets: &targets, unreadable: &[], prune: true, on_disk: None };
-            let context = Context { pipeline: "p1", scanned_ns: SCAN, tags: &tags, scope };
+            let pipeline = pipeline("p1");
+            let context = Context { wanted: wanted(&pipeline, &tags), scanned_ns: SCAN, scope };
             plan(vec![file.clone()], catalog(std::slice::from_ref(&old)), &context)
         };
         assert_eq!(run(&[]).stand.len(), 1);
@@ -445,7 +488,7 @@ mod tests {
         let new = new.iter().map(|(path, size)| found("", path, *size)).collect();
         let mut plan = with_context(&[target("/home", true)], |_| (), |context| plan(new, catalog(&records), context));
         let mut hashed = 0;
-        find_moves(&mut plan, "p1", &mut |found| {
+        find_moves(&mut plan, &pipeline("p1"), &mut |found| {
             hashed += 1;
             Some(format!("hash of {}", found.stat.size_bytes))
         });
@@ -479,7 +522,7 @@ mod tests {
         let gone: Vec<_> = files("a").iter().map(record).collect();
         let read = files("b").into_iter().map(|found| Reading { found, old: None, from: None }).collect();
         let mut plan = Plan { gone, read, ..Plan::default() };
-        find_moves(&mut plan, "p1", &mut |_| Some("hash of 10".into()));
+        find_moves(&mut plan, &pipeline("p1"), &mut |_| Some("hash of 10".into()));
         assert_eq!((plan.moves.len(), plan.read.len(), plan.gone.len()), (COUNT, 0, 0));
         for (from, to) in pairs(&plan) {
             assert_eq!(from.strip_prefix('a'), to.strip_prefix('b'));
@@ -511,16 +554,19 @@ mod tests {
         let mut failed = old.clone();
         fail(&mut failed, true);
         let check = |old: Option<&SourceRecord>, file, hash, want| {
-            assert_eq!(decide(old, file, hash, "p1", &BTreeMap::new()), want);
+            assert_eq!(decide(old, file, hash, wanted(&pipeline("p1"), &BTreeMap::new())), want);
         };
         check(Some(&old), &file, "hash of 10", Decision::Stands);
         check(Some(&old), &other_stat, "hash of 10", Decision::Touch);
         check(Some(&old), &file, "another", Decision::Extract);
         check(None, &file, "hash of 10", Decision::Extract);
         check(Some(&failed), &file, "hash of 10", Decision::Extract);
-        assert_eq!(decide(Some(&old), &file, "hash of 10", "p2", &BTreeMap::new()), Decision::Extract);
+        assert_eq!(
+            decide(Some(&old), &file, "hash of 10", wanted(&pipeline("p2"), &BTreeMap::new())),
+            Decision::Extract
+        );
         let tags = BTreeMap::from([("team".into(), "ops".into())]);
-        assert_eq!(decide(Some(&old), &file, "hash of 10", "p1", &tags), Decision::Touch);
+        assert_eq!(decide(Some(&old), &file, "hash of 10", wanted(&pipeline("p1"), &tags)), Decision::Touch);
     }
 
     proptest! {
@@ -550,7 +596,8 @@ mod tests {
                 prune: true,
                 on_disk: if narrowed { Some(&on_disk) } else { None },
             };
-            let context = Context { pipeline: "p1", scanned_ns: SCAN, tags: &tags, scope };
+            let pipeline = pipeline("p1");
+            let context = Context { wanted: wanted(&pipeline, &tags), scanned_ns: SCAN, scope };
             let plan = plan(seen.clone(), catalog(&records), &context);
             for gone in &plan.gone {
                 let place = Path::new("/home").join(gone.path.as_str());

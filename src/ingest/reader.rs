@@ -16,8 +16,10 @@ use super::{
     document::Document,
     extract::{Extractor, Limits, Worker, reason},
     feed::{Feed, Ticket},
-    file,
-    plan::{self, Decision, Reading},
+    file, loader,
+    plan::{self, Decision, Reading, Wanted},
+    version::Pipeline,
+    walk::Place,
 };
 use crate::index::{NewChunk, Problem, SourceRecord, Status};
 
@@ -26,13 +28,21 @@ use crate::index::{NewChunk, Problem, SourceRecord, Status};
 pub struct Task {
     pub collection: String,
     pub tags: BTreeMap<String, String>,
-    pub pipeline: String,
+    pub pipeline: Pipeline,
+    pub retry_failed: bool,
     pub max_file_bytes: u64,
     pub chunks: chunk::Settings,
     /// Values of a vector; 0 without vectors. For the cost of a chunk.
     pub dim: usize,
     pub worker: Worker,
     pub limits: Limits,
+}
+
+impl Task {
+    pub fn wanted(&self) -> Wanted<'_> {
+        let has_passwords = false;
+        Wanted { pipeline: &self.pipeline, tags: &self.tags, retry_failed: self.retry_failed, has_passwords }
+    }
 }
 
 /// What a reading thread tells the run.
@@ -71,6 +81,9 @@ pub enum Outcome {
     /// It could not be read; `record` is what the index is to say of it, if it is to say anything new.
     Failed { problem: Problem, record: Option<Box<SourceRecord>> },
 }
+
+/// A name for what a loader prints: nothing is known of it but that it is text.
+const LOADED: &str = "loaded";
 
 /// Formats that people mean when they say document. One that is not read is a failure; a picture is merely skipped.
 const DOCUMENTS: [&str; 16] = [
@@ -125,15 +138,20 @@ fn read(task: &Task, extractor: &mut Extractor, mut reading: Reading, mut ticket
     Read { reading, bytes_read, result, ticket }
 }
 
+/// What would become of a file.
+pub fn rehearse(task: &Task, extractor: &mut Extractor, mut reading: Reading) -> Option<Outcome> {
+    catch_unwind(AssertUnwindSafe(|| make(task, extractor, &mut reading, &mut 0))).ok()
+}
+
 fn make(task: &Task, extractor: &mut Extractor, reading: &mut Reading, bytes_read: &mut u64) -> Outcome {
-    let contents = match file::read(&reading.found.real, task.max_file_bytes) {
+    let contents = match reading.found.read(task.max_file_bytes) {
         Ok(contents) => contents,
         Err(problem) => return failed(task, reading, problem, "", ""),
     };
     *bytes_read = contents.bytes.len() as u64;
     reading.found.stat = contents.stat;
     let hash = contents.hash();
-    match plan::decide(reading.old.as_ref(), &reading.found, &hash, &task.pipeline, &task.tags) {
+    match plan::decide(reading.old.as_ref(), &reading.found, &hash, task.wanted()) {
         Decision::Stands => return Outcome::Stands,
         Decision::Touch => {
             if let Some(old) = &reading.old {
@@ -142,13 +160,19 @@ fn make(task: &Task, extractor: &mut Extractor, reading: &mut Reading, bytes_rea
         }
         Decision::Extract => {}
     }
-    let name = reading.found.name.path.file_name();
-    match extractor.extract(name, &contents.bytes) {
+    let name = reading.found.hint();
+    let extension = reading.found.name.path.extension();
+    let extracted = match task.pipeline.loaders.for_extension(&extension) {
+        Some(command) => loader::load(command, &contents.bytes, task.limits.timeout, task.limits.max_text_bytes)
+            .and_then(|text| extractor.extract(LOADED, &text))
+            .map(|document| Document { text_is_source: false, format: extension.clone(), ..document }),
+        None => extractor.extract(name, &contents.bytes),
+    };
+    match extracted {
         Ok(document) => made(task, reading, &hash, document),
         Err(problem) => {
             let format = detect(name, &contents.bytes);
             // By what it is, or by what it is called: half a Word file is a broken document, not some archive.
-            let extension = reading.found.name.path.extension();
             let is_document = DOCUMENTS.contains(&extension.as_str())
                 || matches!(format, Format::Unsupported(what) if DOCUMENTS.contains(&what));
             let left_alone = problem.reason == reason::BINARY || problem.reason == reason::UNSUPPORTED;
@@ -196,7 +220,7 @@ fn made(task: &Task, reading: &Reading, hash: &str, document: Document) -> Outco
         lang,
         pages: document.pages,
         encoding: document.encoding,
-        metadata: document.metadata,
+        metadata: metadata(reading, document.metadata),
         chunks: u32::try_from(chunks.len()).unwrap_or(u32::MAX),
         text_bytes: document.text.len() as u64,
         ..record(task, reading, hash, &document.format)
@@ -207,6 +231,14 @@ fn made(task: &Task, reading: &Reading, hash: &str, document: Document) -> Outco
         .map(|(record, text)| NewChunk { record, embed_hash: embed_hash(text), vector: None })
         .collect();
     Outcome::Made { record: Box::new(record), chunks, texts }
+}
+
+/// What the document says of itself, and what its server said.
+fn metadata(reading: &Reading, mut metadata: BTreeMap<String, String>) -> BTreeMap<String, String> {
+    if let Place::Given(given) = &reading.found.place {
+        metadata.extend(given.metadata.clone());
+    }
+    metadata
 }
 
 /// What the index says of a file that failed.
@@ -240,7 +272,7 @@ fn record(task: &Task, reading: &Reading, hash: &str, format: &str) -> SourceRec
         ctime_ns: stat.ctime_ns,
         inode: stat.inode,
         hash: hash.to_owned(),
-        pipeline: task.pipeline.clone(),
+        pipeline: task.pipeline.of(&name.path),
         status: Status::Indexed,
         problems: Vec::new(),
         format: format.to_owned(),

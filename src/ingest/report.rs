@@ -40,6 +40,8 @@ pub struct Report {
     pub generation: u64,
     pub interrupted: bool,
     pub dry_run: bool,
+    /// Of a dry run: how long the real one would take, judged by a sample.
+    pub estimated_seconds: Option<f64>,
     pub seconds: f64,
 }
 

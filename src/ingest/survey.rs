@@ -1,16 +1,15 @@
 //! Everything before the first change: walks, compares, finds moves. Reads the disk and the index, writes nothing.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeSet, HashMap},
     path::{Path, PathBuf},
     time::{SystemTime, UNIX_EPOCH},
 };
 
 use super::{
-    Error, Event, Observer, Options, Result, file,
-    listing::{List, list},
+    Error, Event, Observer, Options, Result, file, given,
     patterns::Patterns,
-    plan::{self, Context, Plan, Scope},
+    plan::{self, Context, Plan, Scope, Wanted},
     report::Outcome,
     roots::Roots,
     walk::{self, Found, Item, Name, Target},
@@ -43,7 +42,7 @@ pub struct Survey {
 pub fn survey(
     snapshot: &Snapshot,
     options: &Options,
-    pipeline: &str,
+    wanted: Wanted<'_>,
     observer: &dyn Observer,
     cancel: &Cancel,
 ) -> Result<Option<Survey>> {
@@ -51,7 +50,7 @@ pub fn survey(
     let patterns = Patterns::new(&options.include, &options.exclude)?;
     let targets = walk::targets(&options.paths, &options.index_dir)?;
     let roots = roots(snapshot, options, &targets)?;
-    let catalog: HashMap<SourceId, SourceRecord> =
+    let mut catalog: HashMap<SourceId, SourceRecord> =
         snapshot.sources(Some(&options.collection))?.into_iter().map(|record| (record.id, record)).collect();
 
     let mut found = Finds::default();
@@ -89,14 +88,16 @@ pub fn survey(
     }
     mark_known(&patterns, &roots, &targets, catalog.values());
     patterns.check_all_matched()?;
-    let context = Context { pipeline, scanned_ns, tags: &options.tags, scope };
+    let context = Context { wanted, scanned_ns, scope };
+    let taken = given::take(options, &mut catalog, (wanted, scanned_ns), observer, cancel);
     let mut plan = plan::plan(found.files, catalog, &context);
-    plan::find_moves(&mut plan, pipeline, &mut |found: &Found| {
-        if cancel.is_asked() { None } else { file::hash(&found.real).ok().map(|(hash, _)| hash) }
+    plan::find_moves(&mut plan, wanted.pipeline, &mut |found: &Found| {
+        if cancel.is_asked() { None } else { found.hash().ok().map(|(hash, _)| hash) }
     });
     if cancel.is_asked() {
         return Ok(None);
     }
+    let not_taken = taken.add_to(&mut plan);
     let mut left: HashMap<SourceId, Problem> = HashMap::new();
     let gone: BTreeSet<SourceId> = plan.gone.iter().map(|record| record.id).collect();
     let mut skipped = Vec::new();
@@ -107,7 +108,8 @@ pub fn survey(
             skipped.push(outcome(&name, problem));
         }
     }
-    let failed = found.failed.into_iter().map(|(name, problem)| outcome(&name, problem)).collect();
+    let mut failed: Vec<_> = found.failed.into_iter().map(|(name, problem)| outcome(&name, problem)).collect();
+    failed.extend(not_taken);
     Ok(Some(Survey { plan, roots, skipped, failed, warnings: found.warnings, left, ignored }))
 }
 
@@ -137,7 +139,8 @@ fn roots(snapshot: &Snapshot, options: &Options, targets: &[Target]) -> Result<R
     }
     let on_disk = |name: &str| home.as_ref().is_some_and(|home| home.join(name).symlink_metadata().is_ok());
     for target in targets {
-        roots.adopt(&target.path, target.is_dir, &|name| taken.contains(name) || on_disk(name));
+        let is_taken = |name: &str| name == given::STDIN_ROOT || taken.contains(name) || on_disk(name);
+        roots.adopt(&target.path, target.is_dir, &is_taken);
     }
     Ok(roots)
 }
@@ -210,48 +213,4 @@ impl Finds {
 fn now_ns() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
     i64::try_from(since).unwrap_or(i64::MAX)
-}
-
-/// What a run without writing would change: sources as they would be listed, chunks guessed from sizes. Files whose stat
-/// proves nothing are hashed, so each source is in the list it would be in; only extraction may still fail.
-pub fn rehearse(survey: &Survey, pipeline: &str, tags: &BTreeMap<String, String>, cancel: &Cancel) -> super::Report {
-    /// Bytes of a file for each of its chunks: 200 word pieces of English.
-    const BYTES_PER_CHUNK: u64 = 900;
-    let mut report = super::Report { dry_run: true, ..super::Report::default() };
-    for reading in &survey.plan.read {
-        if cancel.is_asked() {
-            report.interrupted = true;
-            return report;
-        }
-        let path = reading.found.name.display();
-        let size = reading.found.stat.size_bytes;
-        let chunks = u32::try_from(size.div_ceil(BYTES_PER_CHUNK)).unwrap_or(u32::MAX);
-        let entry = |chunks| Outcome { path: path.clone(), problems: vec![], chunks, from: None };
-        let decision = match &reading.old {
-            None => plan::Decision::Extract,
-            Some(old) => match file::hash(&reading.found.real) {
-                Ok((hash, stat)) => {
-                    let found = Found { stat, ..reading.found.clone() };
-                    report.bytes_read += stat.size_bytes;
-                    plan::decide(Some(old), &found, &hash, pipeline, tags)
-                }
-                Err(problem) => {
-                    report.failed.push(Outcome { problems: vec![problem], ..entry(0) });
-                    continue;
-                }
-            },
-        };
-        if let (Some(old), true) = (&reading.old, decision != plan::Decision::Extract) {
-            let kind = if plan::retagged(old, tags).is_some() { List::Updated } else { List::Unchanged };
-            list(&mut report, old, kind, None);
-            continue;
-        }
-        report.chunks_written += u64::from(chunks);
-        match (&reading.from, &reading.old) {
-            (Some(from), _) => report.moved.push(Outcome { from: Some(from.display_path()), ..entry(chunks) }),
-            (None, Some(_)) => report.updated.push(entry(chunks)),
-            (None, None) => report.added.push(entry(chunks)),
-        }
-    }
-    report
 }

@@ -14,11 +14,13 @@ use std::{
     ffi::OsString,
     fs, io,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use super::{
     Error, Result,
-    file::{self, Stat},
+    file::{self, Contents, Stat},
+    given,
     patterns::Patterns,
     roots::Roots,
     rules::Rules,
@@ -54,9 +56,42 @@ impl Name {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
     pub name: Name,
-    /// Where to open it; differs from its name's place below a followed link.
-    pub real: PathBuf,
+    pub place: Place,
     pub stat: Stat,
+}
+
+/// Where the bytes of a source are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// The file to open; differs from the place of its name below a followed link.
+    File(PathBuf),
+    Given(Arc<given::Bytes>),
+}
+
+impl Found {
+    /// Hash and stat of its content now.
+    pub fn hash(&self) -> Result<(String, Stat), Problem> {
+        match &self.place {
+            Place::File(path) => file::hash(path),
+            Place::Given(given) => Ok((blake3::hash(&given.bytes).to_hex().to_string(), self.stat)),
+        }
+    }
+
+    /// Content and stat of now; see [`file::read`].
+    pub fn read(&self, max_bytes: u64) -> Result<Contents, Problem> {
+        match &self.place {
+            Place::File(path) => file::read(path, max_bytes),
+            Place::Given(given) => given.contents(self.stat, max_bytes),
+        }
+    }
+
+    /// A file name for the extractor.
+    pub fn hint(&self) -> &str {
+        match &self.place {
+            Place::File(_) => self.name.path.file_name(),
+            Place::Given(given) => &given.hint,
+        }
+    }
 }
 
 /// What the walk comes across.
@@ -363,7 +398,9 @@ impl Walker<'_> {
         if metadata.len() > self.settings.max_file_bytes {
             return self.skipped(name, file::too_large(metadata.len(), self.settings.max_file_bytes));
         }
-        self.tell(name, |name| Item::File(Found { name, real: real.to_owned(), stat: Stat::of(metadata) }))
+        self.tell(name, |name| {
+            Item::File(Found { name, place: Place::File(real.to_owned()), stat: Stat::of(metadata) })
+        })
     }
 
     fn skipped(&mut self, name: Name, problem: Problem) -> bool {

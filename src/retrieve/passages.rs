@@ -406,6 +406,7 @@ pub(super) mod tests {
                 fertility: 1.2,
                 code_share: 0.0,
             },
+            copies: vec![],
             before: Vec::new(),
             after: Vec::new(),
             snippet: 0..0,

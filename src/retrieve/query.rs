@@ -16,11 +16,11 @@ use super::{
     plan::{MAX_QUERY_BYTES, Plan, plan},
     relevance::{COVERAGE_OF, Calibration, Scale, strength},
     search::{self, Dense, Found, Legs},
-    select::{Choice, Chosen, choose},
+    select::{Choice, Chosen, Selected, choose},
     snippet::snippet,
 };
 use crate::{
-    index::{Allowed, ChunkRecord, LexicalQuery, QuerySyntax, Snapshot, Work},
+    index::{Allowed, LexicalQuery, QuerySyntax, Snapshot, Work},
     model::Embedder,
     types::{ChunkId, Score},
 };
@@ -275,13 +275,8 @@ struct Coverage(HashMap<ChunkId, f32>);
 
 impl Coverage {
     /// Of the first of a ranking and of the results, in one pass over the postings.
-    fn of(
-        snapshot: &Snapshot,
-        words: &LexicalQuery,
-        ranking: &Ranking,
-        results: &[(Fused, ChunkRecord)],
-    ) -> Result<Self> {
-        let ids: BTreeSet<ChunkId> = ranking.first().chain(results.iter().map(|(_, chunk)| chunk.id)).collect();
+    fn of(snapshot: &Snapshot, words: &LexicalQuery, ranking: &Ranking, results: &[Selected]) -> Result<Self> {
+        let ids: BTreeSet<ChunkId> = ranking.first().chain(results.iter().map(|result| result.chunk.id)).collect();
         let ids: Vec<ChunkId> = ids.into_iter().collect();
         let shares = snapshot.coverage(words, &ids)?;
         Ok(Self(ids.into_iter().zip(shares).collect()))
@@ -326,11 +321,11 @@ struct Shown<'a> {
 }
 
 impl Shown<'_> {
-    fn hits(&self, results: Vec<(Fused, ChunkRecord)>) -> Result<Vec<Hit>> {
-        results.into_iter().zip(1..).map(|((fused, chunk), rank)| self.hit(rank, fused, chunk)).collect()
+    fn hits(&self, results: Vec<Selected>) -> Result<Vec<Hit>> {
+        results.into_iter().zip(1..).map(|(result, rank)| self.hit(rank, result)).collect()
     }
 
-    fn hit(&self, rank: usize, fused: Fused, chunk: ChunkRecord) -> Result<Hit> {
+    fn hit(&self, rank: usize, Selected { fused, chunk, copies }: Selected) -> Result<Hit> {
         let Fused { candidate, score, lexical, dense } = fused;
         let coverage = self.coverage.get(candidate.id);
         let (before, after) = neighbours(self.snapshot, &chunk, self.query.context)?;
@@ -353,6 +348,7 @@ impl Shown<'_> {
                 coverage,
             }),
             chunk,
+            copies,
         })
     }
 }

@@ -1,4 +1,4 @@
-//! From a fused list to the results: diversity, a cap for each source, the records loaded.
+//! From a fused list to the results: diversity, copies as one, a cap for each source, the records loaded.
 //!
 //! Not for: scores or relevance, which are settled before.
 
@@ -7,7 +7,7 @@ use std::{borrow::Cow, collections::HashMap};
 use super::{Result, fuse::Fused, mmr::mmr};
 use crate::{
     index::{ChunkRecord, Snapshot, vector},
-    types::ChunkId,
+    types::{ChunkId, Span},
 };
 
 /// Diversity looks at so many of the first candidates: its cost is the square of them.
@@ -22,14 +22,21 @@ pub(super) struct Choice {
     pub per_source: Option<usize>,
 }
 
+/// A result, and the same chunk of other sources that have the same content.
+pub(super) struct Selected {
+    pub fused: Fused,
+    pub chunk: ChunkRecord,
+    pub copies: Vec<ChunkRecord>,
+}
+
 /// What was chosen.
 #[derive(Default)]
 pub(super) struct Chosen {
     /// Best first.
-    pub results: Vec<(Fused, ChunkRecord)>,
+    pub results: Vec<Selected>,
     /// How many chunks the index named but does not hold.
     pub lost: usize,
-    /// How many were passed over because their source had its share.
+    /// How many were passed over because their source had its share, or is a copy.
     pub capped: usize,
 }
 
@@ -46,6 +53,7 @@ pub(super) fn choose(snapshot: &Snapshot, fused: &[Fused], choice: Choice) -> Re
     };
     let mut chosen = Chosen::default();
     let mut of_source = HashMap::new();
+    let mut places: HashMap<(u32, Span, [u8; 32]), usize> = HashMap::new();
     for batch in order.chunks(choice.k) {
         let ids: Vec<ChunkId> = batch.iter().map(|fused| fused.candidate.id).collect();
         for (fused, record) in batch.iter().zip(snapshot.chunks(&ids)?) {
@@ -53,16 +61,24 @@ pub(super) fn choose(snapshot: &Snapshot, fused: &[Fused], choice: Choice) -> Re
                 chosen.lost += 1;
                 continue;
             };
+            // The same text at the same place: the source is a copy of one that is there already.
+            let content = (record.ordinal, record.span, *blake3::hash(record.text.as_bytes()).as_bytes());
+            if let Some(&first) = places.get(&content) {
+                chosen.results[first].copies.push(record);
+                chosen.capped += 1;
+                continue;
+            }
             let count = of_source.entry(record.source).or_insert(0usize);
             if choice.per_source.is_some_and(|most| *count >= most) {
                 chosen.capped += 1;
                 continue;
             }
-            *count += 1;
-            chosen.results.push((*fused, record));
             if chosen.results.len() == choice.k {
                 return Ok(chosen);
             }
+            *count += 1;
+            places.insert(content, chosen.results.len());
+            chosen.results.push(Selected { fused: *fused, chunk: record, copies: Vec::new() });
         }
     }
     Ok(chosen)

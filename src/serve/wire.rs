@@ -146,12 +146,27 @@ pub struct Hit {
     #[serde(flatten)]
     pub chunk: Chunk,
     pub snippet: Snippet,
+    /// Where the same text stands in sources that are copies of this one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub copies: Vec<Duplicate>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub before: Vec<Chunk>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<Chunk>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explain: Option<HitExplain>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Duplicate {
+    pub id: String,
+    pub path: String,
+}
+
+impl From<&ChunkRecord> for Duplicate {
+    fn from(chunk: &ChunkRecord) -> Self {
+        Self { id: chunk.id.to_string(), path: chunk.path.clone() }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -191,6 +206,7 @@ impl From<&retrieve::Hit> for Hit {
             relevance: rounded(hit.relevance),
             chunk: Chunk::from(&hit.chunk),
             snippet: Snippet { text: hit.chunk.text[hit.snippet.clone()].to_string(), highlights },
+            copies: hit.copies.iter().map(Duplicate::from).collect(),
             before: hit.before.iter().map(Chunk::from).collect(),
             after: hit.after.iter().map(Chunk::from).collect(),
             explain: hit.explain.as_ref().map(|explain| HitExplain {
@@ -498,6 +514,8 @@ pub struct IngestReport {
     pub generation: u64,
     pub interrupted: bool,
     pub dry_run: bool,
+    /// Of a dry run: how long the real one would take, judged by a sample; else null.
+    pub estimated_seconds: Option<f64>,
     /// Which embedder ran; null without vectors.
     pub embedder: Option<String>,
     pub seconds: f64,
@@ -556,6 +574,7 @@ impl IngestReport {
             generation: report.generation,
             interrupted: report.interrupted,
             dry_run: report.dry_run,
+            estimated_seconds: report.estimated_seconds,
             embedder,
             seconds: milliseconds(report.seconds),
         }

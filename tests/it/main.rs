@@ -12,6 +12,7 @@ mod llm_double;
 mod ask;
 mod errors;
 mod first_minute;
+mod given;
 mod kill;
 mod manage;
 mod output;

@@ -123,6 +123,7 @@ fn a_dry_run_says_what_would_change_and_changes_nothing() {
     let report = house.rag(["ingest", "sample-docs", "--dry-run", "--json"]).ok().json("rag.ingest/1");
     assert_eq!(report["added"].as_array().unwrap().len(), 12);
     assert_eq!(report["dry_run"], true);
+    assert!(report["estimated_seconds"].as_f64().unwrap() > 0.0);
     assert!(!house.path(".rag").exists(), "a dry run makes no index");
     house.rag(["ingest", "sample-docs"]).ok();
     let before = contents(&house.path(".rag/text"));
@@ -130,6 +131,74 @@ fn a_dry_run_says_what_would_change_and_changes_nothing() {
     let report = house.rag(["ingest", "sample-docs", "--dry-run", "--json"]).ok().json("rag.ingest/1");
     assert_eq!(report["added"].as_array().unwrap().len(), 1);
     assert_eq!(contents(&house.path(".rag/text")), before);
+}
+
+#[test]
+fn a_dry_run_names_what_would_be_skipped() {
+    let house = House::new();
+    house.write("docs/a.md", "The kingfisher nests in the bank.\n");
+    house.write("docs/locked.pdf", "%PDF-1.4 and then nothing of a PDF");
+    house.write("docs/picture.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06");
+    let report = house.rag(["ingest", "docs", "--dry-run", "--json"]).exits(3).json("rag.ingest/1");
+    let named = |list: &str| report[list][0]["path"].as_str().unwrap_or_default().to_owned();
+    assert_eq!((named("failed").as_str(), named("skipped").as_str()), ("docs/locked.pdf", "docs/picture.png"));
+}
+
+#[test]
+fn failures_are_tried_again_when_asked() {
+    let house = House::new();
+    house.write("docs/locked.pdf", "%PDF-1.4 and then nothing of a PDF");
+    std::thread::sleep(std::time::Duration::from_millis(2100));
+    house.rag(["ingest", "docs"]).exits(3);
+    let read = |arguments: &[&str]| {
+        let mut command = house.command();
+        command.arg("ingest").arg("docs").arg("--json").args(arguments);
+        crate::house::Ran::from(command.output().unwrap()).exits(3).json("rag.ingest/1")["bytes_read"].as_u64()
+    };
+    assert_eq!(read(&[]), Some(0), "remembered by its content");
+    assert_eq!(read(&["--retry-failed"]), Some(34));
+    let problems = house.rag(["status", "--problems"]).ok().stdout;
+    assert!(problems.contains("docs/locked.pdf") && problems.lines().count() == 1, "{problems}");
+}
+
+/// A running `rag ingest --watch`, ended with the test.
+struct Watching(std::process::Child);
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn watching_follows_every_change_until_a_signal() {
+    use std::{
+        io::{BufRead, BufReader},
+        process::Stdio,
+    };
+    let house = House::new();
+    house.write("docs/a.md", "The kingfisher nests in the bank.\n");
+    let mut command = house.command();
+    command.args(["ingest", "docs", "--watch", "--json"]).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut watching = Watching(command.spawn().unwrap());
+    let mut reports = BufReader::new(watching.0.stdout.take().unwrap()).lines().map(|line| {
+        let report: serde_json::Value = serde_json::from_str(&line.unwrap()).unwrap();
+        let count = |list: &str| report[list].as_array().map_or(0, Vec::len);
+        (count("added"), count("updated"), count("removed"))
+    });
+    assert_eq!(reports.next(), Some((1, 0, 0)));
+    house.write("docs/sub/b.md", "The heron stands in the shallows.\n");
+    assert_eq!(reports.next(), Some((1, 0, 0)));
+    // Between runs the index is free for others.
+    house.rag(["ingest", "docs"]).ok();
+    fs::remove_file(house.path("docs/sub/b.md")).unwrap();
+    assert_eq!(reports.next(), Some((0, 0, 1)));
+    let pid = watching.0.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    assert_eq!(reports.next(), None);
+    assert_eq!(watching.0.wait().unwrap().code(), Some(130));
 }
 
 #[test]

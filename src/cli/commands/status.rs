@@ -10,9 +10,13 @@ use crate::cli::{
 };
 
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+pub struct Args {
+    /// Name only what failed or is doubtful, with the reasons
+    #[arg(long)]
+    problems: bool,
+}
 
-pub fn run(context: &Context, _args: Args) -> Result<u8, Failure> {
+pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
     let snapshot = context.place.open()?.snapshot()?;
     let sources = snapshot.sources(None)?;
     let embedder = context.place.embedder_name(&context.config, snapshot.space());
@@ -29,6 +33,25 @@ pub fn run(context: &Context, _args: Args) -> Result<u8, Failure> {
         context.screen.print_json(&status)?;
         return Ok(exit::OK);
     }
+    let mut out = if args.problems { String::new() } else { account(&status) };
+    let troubled: Vec<_> =
+        sources.iter().filter(|source| source.status != rag::index::Status::Indexed).cloned().collect();
+    if !troubled.is_empty() {
+        if !args.problems {
+            out.push('\n');
+            out.push_str(&context.screen.paint(Style::Bold, "Problems:"));
+            out.push('\n');
+        }
+        out.push_str(&sources::list(&context.screen, &context.place.places(&snapshot), &troubled));
+    } else if args.problems {
+        context.screen.note("no problems: every document was read whole");
+    }
+    context.screen.print(&out)?;
+    Ok(exit::OK)
+}
+
+/// What the index holds, a line each.
+fn account(status: &wire::StatusResult) -> String {
     let mut out = String::new();
     let mut line = |name: &str, value: String| out.push_str(&format!("{name:>12}  {}\n", sanitize::line(&value)));
     line("index", format!("{} (generation {})", status.index, status.generation));
@@ -66,14 +89,5 @@ pub fn run(context: &Context, _args: Args) -> Result<u8, Failure> {
     if status.dead_rows > 0 {
         line("dead rows", status.dead_rows.to_string());
     }
-    let troubled: Vec<_> =
-        sources.iter().filter(|source| source.status != rag::index::Status::Indexed).cloned().collect();
-    if !troubled.is_empty() {
-        out.push('\n');
-        out.push_str(&context.screen.paint(Style::Bold, "Problems:"));
-        out.push('\n');
-        out.push_str(&sources::list(&context.screen, &context.place.places(&snapshot), &troubled));
-    }
-    context.screen.print(&out)?;
-    Ok(exit::OK)
+    out
 }

@@ -40,6 +40,10 @@ pub fn text(screen: &Screen, places: &Places, hits: &Hits, explain: bool) -> Str
             push_line(&mut out, &screen.paint(Style::Dim, &format!("   {}", sanitize::line(line))));
         }
         push_line(&mut out, &format!("   {}", snippet(screen, hit)));
+        if !hit.copies.is_empty() {
+            let copies: Vec<_> = hit.copies.iter().map(|copy| sanitize::line(&copy.path)).collect();
+            push_line(&mut out, &screen.paint(Style::Dim, &format!("   also in {}", copies.join(", "))));
+        }
         for line in hit.after.iter().flat_map(|chunk| chunk.text.lines()) {
             push_line(&mut out, &screen.paint(Style::Dim, &format!("   {}", sanitize::line(line))));
         }
@@ -76,8 +80,9 @@ fn how_dense(dense: &DenseExplain) -> String {
 pub fn paths(hits: &Hits) -> String {
     let mut seen = std::collections::BTreeSet::new();
     let mut out = String::new();
-    for hit in hits.hits.iter().filter(|hit| seen.insert(hit.chunk.path.as_str())) {
-        push_line(&mut out, &sanitize::line(&hit.chunk.path));
+    let chunks = hits.hits.iter().flat_map(|hit| std::iter::once(&hit.chunk).chain(&hit.copies));
+    for chunk in chunks.filter(|chunk| seen.insert(chunk.path.as_str())) {
+        push_line(&mut out, &sanitize::line(&chunk.path));
     }
     out
 }

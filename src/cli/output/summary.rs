@@ -26,7 +26,7 @@ pub fn text(screen: &Screen, report: &Report, embedder: Option<&str>) -> String 
     out.push_str(&counts.join(", "));
     out.push('\n');
     let vectors = match embedder {
-        Some(_) if report.dry_run => "as estimated from sizes".into(),
+        Some(_) if report.dry_run => "all of them to embed at most".into(),
         Some(_) => {
             let reused =
                 if report.chunks_reused > 0 { format!(", {} reused", report.chunks_reused) } else { String::new() };
@@ -41,6 +41,9 @@ pub fn text(screen: &Screen, report: &Report, embedder: Option<&str>) -> String 
         report.generation,
         report.seconds
     ));
+    if let Some(seconds) = report.estimated_seconds {
+        out.push_str(&format!("the run would take about {} (chunks and time judged by a sample)\n", about(seconds)));
+    }
     if report.interrupted {
         let said = if report.bytes_written > 0 {
             "interrupted: what was whole is committed; run it again to go on"
@@ -78,6 +81,16 @@ pub fn text(screen: &Screen, report: &Report, embedder: Option<&str>) -> String 
         }
     }
     out
+}
+
+/// A time as people say it.
+fn about(seconds: f64) -> String {
+    match seconds {
+        s if s < 1.0 => "a second".into(),
+        s if s < 90.0 => format!("{s:.0} seconds"),
+        s if s < 5400.0 => format!("{:.0} minutes", s / 60.0),
+        s => format!("{:.1} hours", s / 3600.0),
+    }
 }
 
 fn named(screen: &Screen, word: &str, style: Style, outcome: &Outcome) -> String {

@@ -46,6 +46,11 @@ pub enum Worker {
 /// Version of everything in this room that decides the text and the blocks of a document; part of the pipeline's version.
 pub const VERSION: u32 = 1;
 
+/// Whether files of this extension are archives, which are read only if that is asked for.
+pub(super) fn archive_extension(extension: &str) -> bool {
+    matches!(extension, "zip" | "tar" | "tgz" | "gz")
+}
+
 /// What one file may cost.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Limits {

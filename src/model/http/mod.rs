@@ -5,22 +5,23 @@
 
 mod address;
 mod body;
+mod client;
 mod key;
 mod present;
 mod retry;
 
 pub use address::{Address, shown};
 pub use body::Body;
+pub use client::{cause, client};
 pub use key::Key;
 pub use present::{MAX_SHOWN, presentable};
 pub use retry::{Clock, SystemClock, is_passing};
 
 use std::{
-    error::Error as _,
     future::Future,
     pin::pin,
     sync::{
-        Arc, Once,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     time::{Duration, Instant},
@@ -157,7 +158,8 @@ impl Http {
             .enable_time()
             .build()
             .map_err(|error| Error::Options { what: format!("no event loop for the network: {error}") })?;
-        let client = build_client(&address, &options)?;
+        let client = client(address.is_https(), address.is_loopback(), options.connect_timeout, |builder| builder)
+            .map_err(|what| Error::Options { what })?;
         let secrets = key.into_iter().chain(headers.iter().map(|(_, value)| value)).chain(address.user().map(|u| u.1));
         Ok(Self {
             client,
@@ -358,13 +360,7 @@ impl Http {
     }
 
     fn unreachable(&self, url: &Url, error: reqwest::Error) -> Error {
-        let error = error.without_url();
-        // The innermost cause says what happened; the layers above it only say where.
-        let mut cause: &dyn std::error::Error = &error;
-        while let Some(source) = cause.source() {
-            cause = source;
-        }
-        Error::Unreachable { url: shown(url.as_str()), why: self.clean(&cause.to_string()) }
+        Error::Unreachable { url: shown(url.as_str()), why: self.clean(&cause(error)) }
     }
 }
 
@@ -379,32 +375,6 @@ impl Drop for Http {
 
 fn timed_out(url: &Url, time: Duration, what: &'static str) -> Error {
     Error::TimedOut { url: shown(url.as_str()), seconds: time.as_secs().max(1), what }
-}
-
-fn build_client(address: &Address, options: &HttpOptions) -> Result<reqwest::Client> {
-    static PROVIDER: Once = Once::new();
-    PROVIDER.call_once(|| {
-        // An error says that the program has installed one of its own, which is as good.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-    });
-    let builder = || {
-        let builder = reqwest::Client::builder()
-            .user_agent(concat!("rag/", env!("CARGO_PKG_VERSION")))
-            .redirect(reqwest::redirect::Policy::none())
-            .retry(reqwest::retry::never())
-            .connect_timeout(options.connect_timeout);
-        if address.is_loopback() { builder.no_proxy() } else { builder }
-    };
-    // Without a certificate on the machine a client cannot be built, even where it would never look at one.
-    let built = match (address.is_https(), address.is_loopback()) {
-        (true, _) => builder().build(),
-        (false, true) => builder().tls_certs_only([]).build(),
-        (false, false) => builder().build().or_else(|_| builder().tls_certs_only([]).build()),
-    };
-    built.map_err(|error| {
-        let why = error.source().map_or_else(|| error.to_string(), ToString::to_string);
-        Error::Options { what: format!("no secure connection can be made on this machine: {why}") }
-    })
 }
 
 fn build_headers(address: &Address, key: Option<&Key>, given: &[(String, Key)]) -> Result<HeaderMap> {

@@ -2,7 +2,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use super::*;
 use crate::{
-    index::{Index, NewChunk, Settings, SourceRecord, Status, WriterOptions},
+    index::{ChunkRecord, Index, NewChunk, Settings, SourceRecord, Status, WriterOptions},
     model::{self, fake::FakeEmbedder},
     types::{EmbeddingSpace, SourcePath, Span},
 };

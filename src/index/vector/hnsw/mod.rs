@@ -1,8 +1,8 @@
 //! A navigable small-world graph over the rows of a segment: HNSW (Malkov and Yashunin, arXiv:1603.09320) of one layer.
 //!
-//! `m`, `ef_construction` and `ef_search` mean what they mean there. Layers above the first are left out: for more than some
-//! 32 values a row they give nothing (arXiv:2412.01940), and a walk starts at the row nearest
-//! to the mean instead. Neighbours are chosen as in the paper's heuristic with the slack α of Vamana (NeurIPS 2019).
+//! `m`, `ef_construction` and `ef_search` mean what they mean there. Layers above the first are left out: they save one
+//! distance of a hundred (arXiv:2412.01940 for more than 32 values a row; `docs/vectors.md` for what we measured), and a walk
+//! starts at the row nearest to the mean instead. Neighbours are chosen as in the paper's heuristic with the slack α of Vamana (NeurIPS 2019).
 //!
 //! Useful for: many rows, answered in a time that hardly grows with them. Not for: filters that leave few rows, or the last
 //! thousandth of recall (see [`blocks`](super::blocks)).

@@ -1,12 +1,16 @@
 //! `rag ingest`: makes the index agree with what is on disk.
 
+mod sources;
+mod watch;
+
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use rag::{
-    ingest::{self, Options, extract::Worker},
+    ingest::{self, Loaders, Options, Report, extract::Worker},
     serve::wire,
-    types::Cancel,
+    types::{Cancel, Kind},
 };
+use sources::Sources;
 
 use super::Context;
 use crate::cli::{
@@ -18,11 +22,20 @@ use crate::cli::{
     signals,
 };
 
+/// The name of standard input that is given none.
+const UNNAMED: &str = "text";
+
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Ingest these files and folders
+    /// Ingest these files and folders; `-` is standard input, `https://…` a page
     #[arg(value_name = "PATH", required = true)]
     paths: Vec<PathBuf>,
+    /// Call standard input so (with `-`)
+    #[arg(long, value_name = "NAME", default_value = UNNAMED, value_parser = sources::source_name)]
+    name: String,
+    /// Take standard input for this format: `md`, `html`, `pdf`, … (with `-`)
+    #[arg(long = "type", value_name = "TYPE", value_parser = sources::extension)]
+    extension: Option<String>,
     /// Put the documents into this collection
     #[arg(long, value_name = "NAME", default_value = "default", value_parser = collection)]
     collection: String,
@@ -38,6 +51,9 @@ pub struct Args {
     /// Take hidden files too
     #[arg(long)]
     hidden: bool,
+    /// Read what is in archives (zip, tar, gz)
+    #[arg(long)]
+    archives: bool,
     /// Follow symbolic links that stay inside the given folders
     #[arg(long)]
     follow: bool,
@@ -62,12 +78,18 @@ pub struct Args {
     /// Say what would change and change nothing
     #[arg(long)]
     dry_run: bool,
+    /// Try again what failed before, though it has not changed
+    #[arg(long)]
+    retry_failed: bool,
     /// Keep documents whose files have vanished
     #[arg(long)]
     no_prune: bool,
     /// Let a folder that is empty now take its documents out of the index
     #[arg(long)]
     allow_empty: bool,
+    /// Go on: look again whenever something changes, until Ctrl-C
+    #[arg(long, conflicts_with = "dry_run")]
+    watch: bool,
     /// Let warnings count as failures (exit 3)
     #[arg(long)]
     strict: bool,
@@ -97,11 +119,15 @@ pub struct EmbedArgs {
 
 pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
     let config = &context.config;
-    let (place, screen) = (&context.place, &context.screen);
+    let place = &context.place;
     let settings = |flags: &[String], key: &str| if flags.is_empty() { config.list(key) } else { flags.to_vec() };
     let jobs = args.jobs.map(usize::from).or(config.number("ingest.jobs")).filter(|&jobs| jobs > 0);
+    let max_file_bytes = args.max_file_size.or(config.size("ingest.max_file_size")).unwrap_or(512 << 20);
+    let sources = Sources::of(&args, max_file_bytes)?;
     let options = Options {
-        paths: args.paths.clone(),
+        paths: sources.paths,
+        given: sources.given,
+        pages: sources.pages,
         home: place.home(),
         index_dir: place.dir.clone(),
         collection: args.collection.clone(),
@@ -110,42 +136,53 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
         ignore_rules: !args.no_ignore,
         hidden: args.hidden || config.bool("ingest.hidden"),
         follow: args.follow || config.bool("ingest.follow"),
-        max_file_bytes: args.max_file_size.or(config.size("ingest.max_file_size")).unwrap_or(512 << 20),
+        max_file_bytes,
         tags: args.tag.iter().cloned().collect::<BTreeMap<_, _>>(),
         chunk_tokens: args.chunk_tokens.map(usize::from).or(config.number("ingest.chunk_tokens")).unwrap_or(200),
         chunk_overlap: args.chunk_overlap.map(usize::from).or(config.number("ingest.chunk_overlap")).unwrap_or(0),
         jobs: jobs.or(std::thread::available_parallelism().ok().map(|n| n.get())).unwrap_or(1),
         dry_run: args.dry_run,
+        loaders: Loaders::of(&config.list("ingest.loaders"))
+            .map_err(|error| Failure::usage(error.to_string()).hint("the setting is `ingest.loaders`"))?,
+        archives: args.archives || config.bool("ingest.archives"),
+        retry_failed: args.retry_failed,
         prune: !args.no_prune,
         allow_empty: args.allow_empty,
         file_timeout: args.file_timeout.or(config.time("ingest.file_timeout")).unwrap_or(Duration::from_secs(60)),
         worker: worker()?,
     };
-    // Before an index is made: a typo must leave nothing behind.
-    for path in &options.paths {
-        let text = path.to_string_lossy();
-        if text == "-" || text.starts_with("http://") || text.starts_with("https://") {
-            return Err(Failure::usage(format!("`{text}`: standard input and addresses cannot be ingested yet"))
-                .hint("save it as a file and ingest that"));
-        }
-        if let Err(source) = path.symlink_metadata() {
-            let path = path.clone();
-            return Err(if source.kind() == std::io::ErrorKind::NotFound {
-                ingest::Error::MissingPath { path }.into()
-            } else {
-                ingest::Error::Unreadable { path, source }.into()
-            });
-        }
-    }
     let cancel = Cancel::default();
-    let workshop = place.workshop(config, &args.embed, args.dry_run, screen, &cancel)?;
+    if !args.watch {
+        let done = once((context, &args, &options), &cancel, || heed_signals(&cancel))?;
+        print(context, &args, &done)?;
+        return Ok(exit_code(&args, &done.report));
+    }
+    if !options.given.is_empty() || !options.pages.is_empty() {
+        return Err(Failure::usage("`--watch` is for files and folders, not for standard input and pages"));
+    }
+    watch::watch((context, &args, &options), &cancel)
+}
+
+/// What a run did, and which embedder with.
+struct Done {
+    report: Report,
+    embedder: Option<String>,
+}
+
+/// One run, from opening the index to closing it.
+/// `before_changes` comes when nothing is begun yet.
+fn once(
+    (context, args, options): (&Context, &Args, &Options),
+    cancel: &Cancel,
+    before_changes: impl FnOnce() -> Result<(), Failure>,
+) -> Result<Done, Failure> {
+    let (place, screen) = (&context.place, &context.screen);
+    let workshop = place.workshop(&context.config, &args.embed, args.dry_run, screen, cancel)?;
     let embedder = workshop.embedder.as_deref();
     let mut writer = workshop.index.writer(&place.writer_options(args.wait))?;
-    // Until here a signal simply ends the process: nothing was begun.
-    signals::watch(&cancel)
-        .map_err(|error| Failure::new(rag::types::Kind::Io, format!("cannot watch signals: {error}")))?;
+    before_changes()?;
     let progress = Progress::new(screen);
-    let result = ingest::ingest(&mut writer, embedder, &options, &progress, &cancel);
+    let result = ingest::ingest(&mut writer, embedder, options, &progress, cancel);
     progress.finish();
     let began = writer.snapshot().generation() > 0;
     drop(writer);
@@ -153,34 +190,47 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
         // A pattern with a typo leaves nothing behind. Should it not go away, it is an empty index.
         let _ = std::fs::remove_dir_all(&place.dir);
     }
-    let report = result?;
+    let embedder = embedder.map(|embedder| format!("{}, {}", embedder.space().model, embedder.backend()));
+    Ok(Done { report: result?, embedder })
+}
+
+/// Lets signals ask for a stop. Until then one simply ends the process: nothing was begun.
+fn heed_signals(cancel: &Cancel) -> Result<(), Failure> {
+    signals::watch(cancel).map_err(|error| Failure::new(Kind::Io, format!("cannot watch signals: {error}")))
+}
+
+fn print(context: &Context, args: &Args, done: &Done) -> Result<(), Failure> {
+    let (screen, report) = (&context.screen, &done.report);
     let nothing = [&report.added, &report.updated, &report.unchanged, &report.moved, &report.skipped, &report.failed];
     if nothing.iter().all(|list| list.is_empty()) {
         let hidden = match report.ignored {
             0 => String::new(),
             n => format!(" ({n} hidden or ignored: `--hidden`, `--no-ignore`)"),
         };
-        let paths: Vec<String> = options.paths.iter().map(|path| format!("`{}`", path.display())).collect();
+        let paths: Vec<String> = args.paths.iter().map(|path| format!("`{}`", path.display())).collect();
         screen.note(&format!("no file to ingest under {}{hidden}", paths.join(", ")));
     }
-    let name = embedder.map(|embedder| format!("{}, {}", embedder.space().model, embedder.backend()));
     if screen.json {
-        screen.print_json(&wire::IngestReport::new(&report, name))?;
+        screen.print_json(&wire::IngestReport::new(report, done.embedder.clone()))?;
     } else {
-        screen.print(&summary::text(screen, &report, name.as_deref()))?;
+        screen.print(&summary::text(screen, report, done.embedder.as_deref()))?;
     }
-    Ok(if report.interrupted {
+    Ok(())
+}
+
+fn exit_code(args: &Args, report: &Report) -> u8 {
+    if report.interrupted {
         exit::INTERRUPTED
     } else if !report.failed.is_empty() || (args.strict && !report.warnings.is_empty()) {
         exit::SOME_FAILED
     } else {
         exit::OK
-    })
+    }
 }
 
 /// This very program, as a worker.
 fn worker() -> Result<Worker, Failure> {
     let program = std::env::current_exe()
-        .map_err(|error| Failure::new(rag::types::Kind::Io, format!("cannot find this program's own file: {error}")))?;
+        .map_err(|error| Failure::new(Kind::Io, format!("cannot find this program's own file: {error}")))?;
     Ok(Worker::Process { program, arguments: vec![extract::VERB.into()] })
 }
