@@ -14,6 +14,7 @@ mod front_matter;
 mod html;
 mod json;
 mod markdown;
+mod package;
 #[cfg(feature = "pdf")]
 mod pdf;
 mod pool;
@@ -21,6 +22,7 @@ mod symbols;
 mod text;
 mod wire;
 pub mod worker;
+mod xml;
 
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 
