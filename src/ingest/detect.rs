@@ -17,6 +17,15 @@ pub enum Format {
     Csv,
     Json,
     Jsonl,
+    Docx,
+    Pptx,
+    Xlsx,
+    /// The old binary workbook.
+    Xls,
+    /// OpenDocument, as a package or as one flat XML file.
+    Odt,
+    Ods,
+    Odp,
     /// Known, but not read: the word for what it is.
     Unsupported(&'static str),
     /// Neither text nor known.
@@ -35,6 +44,13 @@ impl Format {
             Self::Csv => "csv",
             Self::Json => "json",
             Self::Jsonl => "jsonl",
+            Self::Docx => "docx",
+            Self::Pptx => "pptx",
+            Self::Xlsx => "xlsx",
+            Self::Xls => "xls",
+            Self::Odt => "odt",
+            Self::Ods => "ods",
+            Self::Odp => "odp",
             Self::Unsupported(what) => what,
             Self::Binary => "binary",
         }
@@ -54,19 +70,17 @@ pub fn detect(name: &str, bytes: &[u8]) -> Format {
         let wanted = by_name(name, &extension);
         return match infer::get(bytes) {
             Some(kind) => Format::Unsupported(kind.extension()),
-            // A damaged PDF may have lost its first bytes.
-            None if wanted == Some(Format::Pdf) => Format::Pdf,
-            None => Format::Binary,
+            // A damaged file may have lost its first bytes.
+            None => wanted.filter(|format| is_container(*format)).unwrap_or(Format::Binary),
         };
     }
     let named = by_name(name, &extension);
     match named {
         Some(Format::Code(_) | Format::Markdown | Format::Csv | Format::Json | Format::Jsonl | Format::Html) => {}
-        None | Some(Format::Text | Format::Pdf | Format::Unsupported(_) | Format::Binary) if looks_like_html(bytes) => {
-            return Format::Html;
-        }
+        _ if looks_like_html(bytes) => return Format::Html,
         // Text under a name that promises a container: what it is called is not what it is.
-        Some(Format::Pdf | Format::Unsupported(_) | Format::Binary) if !bytes.is_empty() => {
+        Some(format) if is_container(format) && !bytes.is_empty() => return Format::Text,
+        Some(Format::Unsupported(_) | Format::Binary) if !bytes.is_empty() => {
             return match named {
                 Some(Format::Unsupported(what)) if is_text_format(what) => Format::Unsupported(what),
                 _ => Format::Text,
@@ -113,16 +127,19 @@ fn by_signature(extension: &str, bytes: &[u8]) -> Option<Format> {
         return Some(Format::Pdf);
     }
     if starts(b"PK\x03\x04") || starts(b"PK\x05\x06") || starts(b"PK\x07\x08") {
-        return Some(Format::Unsupported(zip_kind(bytes)));
+        return Some(match zip_format(bytes) {
+            // No members tell, but the name does: it is to be one, and its reader says what is missing.
+            Format::Unsupported("zip") => {
+                office_name(extension).filter(|format| is_container(*format)).unwrap_or(Format::Unsupported("zip"))
+            }
+            format => format,
+        });
     }
     if starts(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1") {
-        return Some(Format::Unsupported(match extension {
-            "doc" | "dot" => "doc",
-            "xls" | "xlt" => "xls",
-            "ppt" | "pps" => "ppt",
-            "msg" => "msg",
-            _ => "ole",
-        }));
+        return Some(compound_format(extension, bytes));
+    }
+    if let Some(format) = flat_opendocument(start) {
+        return Some(format);
     }
     if start.starts_with(b"{\\rtf") {
         return Some(Format::Unsupported("rtf"));
@@ -130,25 +147,107 @@ fn by_signature(extension: &str, bytes: &[u8]) -> Option<Format> {
     None
 }
 
-/// What kind of zip it is, by the names of its members in the first and last [`SAMPLE_BYTES`].
-fn zip_kind(bytes: &[u8]) -> &'static str {
+/// What a zip is, by the names of its members in the first and last [`SAMPLE_BYTES`].
+fn zip_format(bytes: &[u8]) -> Format {
     let head = &bytes[..bytes.len().min(SAMPLE_BYTES)];
     let tail = &bytes[bytes.len() - bytes.len().min(SAMPLE_BYTES)..];
     let has = |what: &[u8]| [head, tail].iter().any(|part| part.windows(what.len()).any(|w| w == what));
-    let kinds: [(&[u8], &str); 11] = [
-        (b"application/epub+zip", "epub"),
-        (b"application/vnd.oasis.opendocument.text", "odt"),
-        (b"application/vnd.oasis.opendocument.spreadsheet", "ods"),
-        (b"application/vnd.oasis.opendocument.presentation", "odp"),
-        (b"word/document", "docx"),
-        (b"xl/workbook", "xlsx"),
-        (b"ppt/presentation", "pptx"),
-        (b"word/", "docx"),
-        (b"xl/worksheets", "xlsx"),
-        (b"ppt/slides", "pptx"),
-        (b"META-INF/container.xml", "epub"),
+    let kinds: [(&[u8], Format); 12] = [
+        (b"application/epub+zip", Format::Unsupported("epub")),
+        (b"application/vnd.oasis.opendocument.text", Format::Odt),
+        (b"application/vnd.oasis.opendocument.spreadsheet", Format::Ods),
+        (b"application/vnd.oasis.opendocument.presentation", Format::Odp),
+        (b"xl/workbook.bin", Format::Unsupported("xlsb")),
+        (b"word/document", Format::Docx),
+        (b"xl/workbook", Format::Xlsx),
+        (b"ppt/presentation", Format::Pptx),
+        (b"word/", Format::Docx),
+        (b"xl/worksheets", Format::Xlsx),
+        (b"ppt/slides", Format::Pptx),
+        (b"META-INF/container.xml", Format::Unsupported("epub")),
     ];
-    kinds.iter().find(|(mark, _)| has(mark)).map_or("zip", |(_, kind)| kind)
+    kinds.iter().find(|(mark, _)| has(mark)).map_or(Format::Unsupported("zip"), |&(_, kind)| kind)
+}
+
+/// What a compound file is, by the names of its streams; a package in it is one that needs a password.
+fn compound_format(extension: &str, bytes: &[u8]) -> Format {
+    let number = |at: usize| bytes.get(at..at + 4).and_then(|b| b.try_into().ok()).map(u32::from_le_bytes);
+    // The header says how large a sector is and which one the directory begins in.
+    let shift = bytes.get(30).copied().filter(|shift| (7..=16).contains(shift)).unwrap_or(9);
+    let place = number(48).and_then(|sector| (u64::from(sector) + 1).checked_mul(1 << shift));
+    let place = place.and_then(|place| usize::try_from(place).ok()).unwrap_or(usize::MAX);
+    let directory = bytes.get(place..).unwrap_or_default();
+    let directory = &directory[..directory.len().min(SAMPLE_BYTES)];
+    let has = |name: &str| {
+        let name: Vec<u8> = name.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        directory.windows(name.len()).any(|w| w == name)
+    };
+    if has("EncryptedPackage") {
+        return office_name(extension).unwrap_or(Format::Docx);
+    }
+    match extension {
+        _ if has("WordDocument") => Format::Unsupported("doc"),
+        _ if has("Workbook") || has("Book") => Format::Xls,
+        _ if has("PowerPoint Document") => Format::Unsupported("ppt"),
+        _ if has("__properties_version1.0") => Format::Unsupported("msg"),
+        "doc" | "dot" => Format::Unsupported("doc"),
+        "xls" | "xlt" => Format::Xls,
+        "ppt" | "pps" => Format::Unsupported("ppt"),
+        "msg" => Format::Unsupported("msg"),
+        _ => Format::Unsupported("ole"),
+    }
+}
+
+/// OpenDocument in one XML file says so in its root element.
+fn flat_opendocument(start: &[u8]) -> Option<Format> {
+    let head = &start[..start.len().min(8192)];
+    let has = |what: &[u8]| head.windows(what.len()).any(|w| w == what);
+    if !head.starts_with(b"<") || !has(b"<office:document") {
+        return None;
+    }
+    let kinds: [(&[u8], Format); 3] = [
+        (b"application/vnd.oasis.opendocument.text", Format::Odt),
+        (b"application/vnd.oasis.opendocument.spreadsheet", Format::Ods),
+        (b"application/vnd.oasis.opendocument.presentation", Format::Odp),
+    ];
+    kinds.iter().find(|(mark, _)| has(mark)).map(|&(_, kind)| kind)
+}
+
+/// Formats that are no text whatever their name says.
+fn is_container(format: Format) -> bool {
+    match format {
+        Format::Pdf
+        | Format::Docx
+        | Format::Pptx
+        | Format::Xlsx
+        | Format::Xls
+        | Format::Odt
+        | Format::Ods
+        | Format::Odp => true,
+        Format::Text
+        | Format::Markdown
+        | Format::Html
+        | Format::Code(_)
+        | Format::Csv
+        | Format::Json
+        | Format::Jsonl
+        | Format::Unsupported(_)
+        | Format::Binary => false,
+    }
+}
+
+/// Names of office formats, with their templates and their forms with macros.
+fn office_name(extension: &str) -> Option<Format> {
+    Some(match extension {
+        "docx" | "docm" | "dotx" | "dotm" => Format::Docx,
+        "pptx" | "pptm" | "ppsx" | "ppsm" | "potx" | "potm" => Format::Pptx,
+        "xlsx" | "xlsm" | "xltx" | "xltm" => Format::Xlsx,
+        "xls" | "xlt" => Format::Xls,
+        "odt" | "ott" | "fodt" => Format::Odt,
+        "ods" | "ots" | "fods" => Format::Ods,
+        "odp" | "otp" | "fodp" => Format::Odp,
+        _ => return None,
+    })
 }
 
 /// Text has hardly any control characters; in UTF-16 and UTF-32 zero bytes are none.
@@ -238,14 +337,8 @@ fn by_name(name: &str, extension: &str) -> Option<Format> {
         "eml" => Format::Unsupported("eml"),
         "mbox" => Format::Unsupported("mbox"),
         "rtf" => Format::Unsupported("rtf"),
-        "docx" => Format::Unsupported("docx"),
-        "xlsx" => Format::Unsupported("xlsx"),
-        "pptx" => Format::Unsupported("pptx"),
-        "odt" => Format::Unsupported("odt"),
-        "ods" => Format::Unsupported("ods"),
-        "odp" => Format::Unsupported("odp"),
         "epub" => Format::Unsupported("epub"),
-        other => Format::Code(language(other)?),
+        other => return office_name(other).or_else(|| language(other).map(Format::Code)),
     })
 }
 
@@ -317,6 +410,18 @@ mod tests {
         assert_eq!(detect(name, bytes), want, "{name} {:?}", &bytes[..bytes.len().min(20)]);
     }
 
+    const FLAT: &[u8] =
+        b"<?xml version='1.0'?><office:document office:mimetype='application/vnd.oasis.opendocument.spreadsheet'>";
+
+    /// The head of a compound file whose directory stands in its first sector.
+    fn compound(stream: &str) -> Vec<u8> {
+        let mut bytes = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1".to_vec();
+        bytes.resize(512, 0);
+        bytes[30] = 9;
+        bytes.extend(stream.encode_utf16().flat_map(u16::to_le_bytes));
+        bytes
+    }
+
     #[test]
     fn content_wins_over_the_name() {
         let page = b"<!-- x -->\n<!DOCTYPE html><p>hi";
@@ -326,11 +431,18 @@ mod tests {
         check("notes.txt", page, Format::Html);
         check("view.php", page, Format::Code("php"));
         check("notes.md", page, Format::Markdown);
-        check("x.pdf", b"PK\x03\x04....[Content_Types].xml...word/document.xml", Format::Unsupported("docx"));
-        check("x.docx", b"PK\x03\x04....hello.txt", Format::Unsupported("zip"));
+        check("x.pdf", b"PK\x03\x04....[Content_Types].xml...word/document.xml", Format::Docx);
+        check("x.docx", b"PK\x03\x04....hello.txt", Format::Docx);
+        check("x.zip", b"PK\x03\x04....hello.txt", Format::Unsupported("zip"));
+        check("x.zip", b"PK\x03\x04mimetypeapplication/vnd.oasis.opendocument.text", Format::Odt);
+        check("x.xml", FLAT, Format::Ods);
         check("x.txt", b"{\\rtf1\\ansi hello}", Format::Unsupported("rtf"));
         check("x.docx", b"only text", Format::Text);
         check("x.pdf", b"garbage %PDF-1.4 after some bytes", Format::Pdf);
+        check("new.docx", &compound("EncryptedPackage"), Format::Docx);
+        check("new", &compound("EncryptedPackage"), Format::Docx);
+        check("old.doc", &compound("Workbook"), Format::Xls);
+        check("old.xls", &compound("WordDocument"), Format::Unsupported("doc"));
         check("old.doc", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0\0\0\0", Format::Unsupported("doc"));
         check("pic.txt", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06", Format::Unsupported("png"));
     }
@@ -365,6 +477,7 @@ mod tests {
         check("a.txt", &[0], Format::Binary);
         check("a.txt", &[0; 300_000], Format::Binary);
         check("a.pdf", &noise, Format::Pdf);
+        check("a.docx", &noise, Format::Docx);
         let mut log = b"a line\n".repeat(50);
         log.push(0);
         check("a.log", &log, Format::Text);

@@ -117,20 +117,28 @@ impl Rendered {
         self.end(before, start, from, |_| kind);
     }
 
-    /// Appends a table: its header (may be empty, or several lines) and its rows, one a line.
-    pub fn table(&mut self, from: From<'_>, header: &str, rows: &str) {
+    /// Appends a table: its header (may be empty, or several lines) and its rows, one a line. Gives where the header
+    /// stands, for [`more_rows`](Self::more_rows).
+    pub fn table(&mut self, from: From<'_>, header: &str, rows: &str) -> Span {
         let before = self.text.len();
-        let Some(start) = self.begin(header.len() + rows.len() + 1) else { return };
+        let Some(start) = self.begin(header.len() + rows.len() + 1) else { return Span::new(0, 0) };
         clean_into(header, &mut self.text, &mut self.removed);
         let header_end = self.text.len();
         if header_end > start && !rows.is_empty() {
             self.text.push('\n');
         }
         clean_into(rows, &mut self.text, &mut self.removed);
-        self.end(before, start, from, |end| BlockKind::Table {
-            header: Span::new(start, header_end.min(end)),
-            rows: Vec::new(),
+        let mut header = Span::new(start, start);
+        self.end(before, start, from, |end| {
+            header = Span::new(start, header_end.min(end));
+            BlockKind::Table { header, rows: Vec::new() }
         });
+        header
+    }
+
+    /// Appends more rows of a long table, as a block of their own under the header that stands before.
+    pub fn more_rows(&mut self, from: From<'_>, header: Span, rows: &str) {
+        self.block(BlockKind::Table { header, rows: Vec::new() }, from, rows);
     }
 
     fn begin(&mut self, size: usize) -> Option<usize> {

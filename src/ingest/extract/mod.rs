@@ -9,16 +9,25 @@ mod blocks;
 mod clean;
 mod code;
 mod csv;
+mod docx;
+mod drawing;
 mod encoding;
+mod flow;
 mod front_matter;
 mod html;
 mod json;
 mod markdown;
+mod numerals;
+mod odf;
+mod ooxml;
 mod package;
 #[cfg(feature = "pdf")]
 mod pdf;
 mod pool;
+mod pptx;
+mod sheets;
 mod symbols;
+mod table;
 mod text;
 mod wire;
 pub mod worker;
@@ -137,10 +146,18 @@ fn extractor(format: Format) -> Result<&'static dyn Extract, Problem> {
         Format::Csv => &csv::Csv,
         Format::Json => &json::Json,
         Format::Jsonl => &json::Jsonl,
+        Format::Docx => &docx::Docx,
+        Format::Pptx => &pptx::Pptx,
+        Format::Xlsx | Format::Xls => &sheets::Workbook,
+        Format::Odt | Format::Ods | Format::Odp => &odf::OpenDocument,
         #[cfg(feature = "pdf")]
         Format::Pdf => &pdf::Pdf,
         #[cfg(not(feature = "pdf"))]
         Format::Pdf => return Err(problem(reason::UNSUPPORTED, "pdf (this build reads none)")),
+        Format::Unsupported(what @ ("doc" | "ppt")) => {
+            let message = format!("{what} (the old binary format is not read: save it as {what}x or PDF)");
+            return Err(problem(reason::UNSUPPORTED, message));
+        }
         Format::Unsupported(what) => return Err(problem(reason::UNSUPPORTED, format!("{what} (not read yet)"))),
         Format::Binary => return Err(problem(reason::BINARY, "binary data, no text")),
     })
@@ -166,7 +183,16 @@ pub fn extract(name: &str, bytes: Vec<u8>, limits: &Limits) -> Result<Document, 
 fn empty_file(format: Format) -> Result<Document, Problem> {
     let nothing = problem(reason::EMPTY, "the file is empty");
     match format {
-        Format::Pdf | Format::Unsupported(_) | Format::Binary => Err(nothing),
+        Format::Pdf
+        | Format::Docx
+        | Format::Pptx
+        | Format::Xlsx
+        | Format::Xls
+        | Format::Odt
+        | Format::Ods
+        | Format::Odp
+        | Format::Unsupported(_)
+        | Format::Binary => Err(nothing),
         Format::Text
         | Format::Markdown
         | Format::Html

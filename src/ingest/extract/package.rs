@@ -41,8 +41,12 @@ pub struct Package {
 
 impl Package {
     /// Opens a package; unpacks nothing. Members with names that climb (`..`) or begin at a root are left out. Errors:
-    /// `damaged` if it is no zip, `too_large` if it has more than [`MAX_MEMBERS`].
+    /// `damaged` if it is no zip, `encrypted` if it is one in a compound file, `too_large` if it has more than [`MAX_MEMBERS`].
     pub fn open(bytes: Vec<u8>, limits: &Limits) -> Result<Self, Problem> {
+        // Office programs put a package that needs a password into a compound file.
+        if bytes.starts_with(b"\xd0\xcf\x11\xe0") {
+            return Err(problem(reason::ENCRYPTED, "it needs a password"));
+        }
         // Counted before the archive makes something of each.
         let headers = bytes.windows(4).filter(|window| window == b"PK\x01\x02").take(2 * MAX_MEMBERS).count();
         if headers >= 2 * MAX_MEMBERS {
@@ -137,6 +141,11 @@ impl Package {
     /// Says that something in it was damaged, if so.
     pub fn warning(&self) -> Option<Problem> {
         self.damage.as_ref().map(|what| problem(reason::DAMAGED, what.clone()))
+    }
+
+    /// The bytes of the package.
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.archive.into_inner().into_inner()
     }
 
     fn find(&self, name: &str) -> Option<usize> {

@@ -7,7 +7,6 @@
 
 mod elements;
 mod stack;
-mod table;
 mod walk;
 
 use encoding_rs::Encoding;

@@ -7,7 +7,6 @@ use html5ever::tokenizer::{Tag, TagKind, Token, TokenSink, TokenSinkResult};
 use super::{
     elements::{attribute, heading_level, is_block, is_hidden, is_void, raw_kind},
     stack::Stack,
-    table::{self, Table},
 };
 use crate::{
     ingest::{
@@ -15,6 +14,7 @@ use crate::{
         extract::{
             blocks::{From, Rendered},
             clean::title,
+            table::{self, Table},
         },
     },
     types::Lines,
@@ -253,7 +253,12 @@ impl State {
             "thead" => self.with_table(|table| table.in_head = true),
             "tr" => self.with_table(Table::end_row),
             "td" | "th" => {
-                let (columns, rows) = (attribute(tag, "colspan"), attribute(tag, "rowspan"));
+                let columns = span(attribute(tag, "colspan")).max(1);
+                // No rows means all the rest.
+                let rows = match span(attribute(tag, "rowspan")) {
+                    0 => usize::MAX,
+                    rows => rows,
+                };
                 self.with_table(|table| table.begin_cell(name == "th", columns, rows));
             }
             "pre" if self.pre.is_none() && !self.in_cell() => {
@@ -468,6 +473,11 @@ impl State {
         let fence = "`".repeat((longest + 1).clamp(3, 64));
         self.emit(BlockKind::Fence, &format!("{fence}{language}\n{text}\n{fence}"), lines);
     }
+}
+
+/// How far a cell spans; 1 if it does not say.
+fn span(value: Option<&str>) -> usize {
+    value.and_then(|value| value.trim().parse().ok()).unwrap_or(1)
 }
 
 fn saw(lines: &mut Option<Lines>, line: u32) {

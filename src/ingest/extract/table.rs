@@ -1,4 +1,4 @@
-//! A table of a page: cells into rows into lines of `| a | b |`.
+//! A table of a page or a document: cells into rows into lines of `| a | b |`.
 
 /// Most columns that one cell spans.
 const MAX_SPAN: usize = 64;
@@ -14,6 +14,8 @@ struct Cell {
     columns: usize,
     rows: usize,
     is_header: bool,
+    /// Its text is that of the cell above.
+    continues: bool,
 }
 
 struct Row {
@@ -61,11 +63,20 @@ impl Table {
         self.cell.is_some() && !self.is_layout
     }
 
-    pub fn begin_cell(&mut self, is_header: bool, columns: Option<&str>, rows: Option<&str>) {
+    /// Begins a cell; of how many columns and rows is bounded by [`MAX_SPAN`].
+    pub fn begin_cell(&mut self, is_header: bool, columns: usize, rows: usize) {
         self.end_cell();
-        let number = |text: Option<&str>| text.and_then(|t| t.trim().parse().ok()).unwrap_or(1usize).clamp(1, MAX_SPAN);
-        let rows = if rows.is_some_and(|r| r.trim() == "0") { MAX_SPAN } else { number(rows) };
-        self.cell = Some(Cell { text: String::new(), columns: number(columns), rows, is_header });
+        let (columns, rows) = (columns.clamp(1, MAX_SPAN), rows.clamp(1, MAX_SPAN));
+        self.cell = Some(Cell { text: String::new(), columns, rows, is_header, continues: false });
+    }
+
+    /// Says of the open cell how many columns it spans, and whether it goes on from the cell above (where a format
+    /// writes such cells out).
+    pub fn shape_cell(&mut self, columns: usize, continues: bool) {
+        if let Some(cell) = &mut self.cell {
+            cell.columns = columns.clamp(1, MAX_SPAN);
+            cell.continues = continues;
+        }
     }
 
     /// Appends a paragraph to the open cell.
@@ -94,11 +105,12 @@ impl Table {
         let mut above = std::mem::take(&mut self.carried);
         above.sort_by_key(|carried| carried.column);
         let mut above = above.into_iter().peekable();
-        let mut fill = |cells: &mut Vec<String>, reaching: &mut Vec<Carried>, all: bool| {
+        let budget = &mut self.carry_budget;
+        let mut fill = |cells: &mut Vec<String>, reaching: &mut Vec<Carried>, budget: &mut usize, all: bool| {
             while above.peek().is_some_and(|carried| all || carried.column <= cells.len()) {
                 let Some(mut carried) = above.next() else { break };
-                let text = if self.carry_budget >= carried.text.len() { carried.text.clone() } else { String::new() };
-                self.carry_budget -= text.len();
+                let text = if *budget >= carried.text.len() { carried.text.clone() } else { String::new() };
+                *budget -= text.len();
                 cells.push(text);
                 carried.rows -= 1;
                 if carried.rows > 0 {
@@ -107,8 +119,16 @@ impl Table {
             }
         };
         for cell in self.row.drain(..) {
-            fill(&mut cells, &mut reaching, false);
-            let text = cell.text.replace('\n', " ").replace('|', "\\|");
+            fill(&mut cells, &mut reaching, budget, false);
+            let mut text = cell.text.replace('\n', " ").replace('|', "\\|");
+            if cell.continues
+                && text.is_empty()
+                && let Some(above) = self.rows.last().and_then(|row| row.cells.get(cells.len()))
+                && above.len() <= MAX_CARRIED.min(*budget)
+            {
+                *budget -= above.len();
+                text.clone_from(above);
+            }
             if cell.rows > 1 && reaching.len() < MAX_SPAN {
                 let carried = if text.len() <= MAX_CARRIED { text.clone() } else { String::new() };
                 for column in 0..cell.columns {
@@ -119,11 +139,22 @@ impl Table {
             cells.push(text);
             cells.extend((1..cell.columns).map(|_| String::new()));
         }
-        fill(&mut cells, &mut reaching, true);
+        fill(&mut cells, &mut reaching, budget, true);
         self.carried = reaching;
         if cells.iter().any(|cell| !cell.is_empty()) {
             self.rows.push(Row { cells, is_header });
         }
+    }
+
+    /// Makes the first row the header, where no row is said to be one: unless it holds a number or less than two values.
+    pub fn guess_header(&mut self) {
+        self.end_row();
+        if self.rows.len() < 2 || self.rows.iter().any(|row| row.is_header) {
+            return;
+        }
+        let Some(first) = self.rows.first_mut() else { return };
+        let filled = first.cells.iter().filter(|cell| !cell.is_empty()).count();
+        first.is_header = filled > 1 && !first.cells.iter().any(|cell| cell.trim().parse::<f64>().is_ok());
     }
 
     /// Takes what there is as text.
@@ -172,11 +203,11 @@ mod tests {
     use super::*;
 
     /// Rows of cells: text, columns, rows; a text that begins with `#` is a header.
-    fn render(rows: &[&[(&str, &str, &str)]]) -> Rendered {
+    fn render(rows: &[&[(&str, usize, usize)]]) -> Rendered {
         let mut table = Table::new(1, 1000);
         for row in rows {
-            for (text, columns, down) in *row {
-                table.begin_cell(text.starts_with('#'), Some(columns), Some(down));
+            for &(text, columns, down) in *row {
+                table.begin_cell(text.starts_with('#'), columns, down);
                 table.push(text.trim_start_matches('#'));
             }
             table.end_row();
@@ -187,10 +218,10 @@ mod tests {
     #[test]
     fn headers_and_spans() {
         let got = render(&[
-            &[("#K", "1", "1"), ("#V", "2", "1")],
-            &[("a", "1", "2"), ("1", "1", "1"), ("x|y", "1", "1")],
-            &[("2", "1", "1")],
-            &[("", "9", "1")],
+            &[("#K", 1, 1), ("#V", 2, 1)],
+            &[("a", 1, 2), ("1", 1, 1), ("x|y", 1, 1)],
+            &[("2", 1, 1)],
+            &[("", 9, 1)],
         ]);
         let header = "| K | V |  |\n| --- | --- | --- |".into();
         let rows = "| a | 1 | x\\|y |\n| a | 2 |".into();
@@ -199,15 +230,31 @@ mod tests {
 
     #[test]
     fn one_column_is_no_table() {
-        let got = render(&[&[("a", "1", "1")], &[("b", "x", "-1")]]);
+        let got = render(&[&[("a", 1, 1)], &[("b", 0, 0)]]);
         assert_eq!(got, Rendered::Paragraphs(vec!["a".into(), "b".into()]));
     }
 
     #[test]
     fn spans_cannot_blow_up() {
-        let wide = [("a", "999999999", "999999999"); 3];
-        let rows: Vec<&[(&str, &str, &str)]> = vec![&wide; 100];
+        let wide = [("a", 999999999, 999999999); 3];
+        let rows: Vec<&[(&str, usize, usize)]> = vec![&wide; 100];
         let Rendered::Rows { rows, .. } = render(&rows) else { panic!("no rows") };
         assert!(rows.len() < 100 * 1000 * 10, "{}", rows.len());
+    }
+
+    #[test]
+    fn cells_that_go_on_repeat_the_cell_above() {
+        let mut table = Table::new(1, 1000);
+        for row in [["Key", "Value"], ["a", "1"], ["", "2"]] {
+            for text in row {
+                table.begin_cell(false, 1, 1);
+                table.shape_cell(1, text.is_empty());
+                table.push(text);
+            }
+            table.end_row();
+        }
+        table.guess_header();
+        let header = "| Key | Value |\n| --- | --- |".into();
+        assert_eq!(table.render(), Rendered::Rows { header, rows: "| a | 1 |\n| a | 2 |".into() });
     }
 }

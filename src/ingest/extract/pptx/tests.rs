@@ -1,0 +1,1 @@
+//! What comes out of small files made in code.
