@@ -20,7 +20,8 @@ use rag::{
 use unicode_normalization::UnicodeNormalization;
 
 /// Folders whose formats are read.
-const READ: &[&str] = &["code", "csv", "hostile", "html", "json", "md", "pdf", "txt"];
+const READ: &[&str] =
+    &["code", "csv", "docx", "hostile", "html", "json", "md", "odp", "odt", "pdf", "pptx", "txt", "xlsx"];
 
 /// Folders whose formats are read as plain text, code or JSON, without their own structure: they must give text, no more.
 const AS_TEXT: &[&str] = &["adoc", "ipynb", "org", "rst", "tex", "xml"];
@@ -52,7 +53,7 @@ const KNOWN_MISSES: &[(&str, &str, &str)] = &[
 const CMAP: &str = "the engine does not read a CMap stream that stands as the encoding of a font";
 
 /// Phrases found, of those the corpus asks for in [`READ`]; the second number is all of them.
-const PHRASES: (usize, usize) = (102, 107);
+const PHRASES: (usize, usize) = (144, 149);
 
 struct Case {
     file: String,
@@ -257,7 +258,7 @@ fn a_format_that_is_not_read_is_named() {
             }
         }
     }
-    assert!(seen > 20, "the corpus has other formats");
+    assert!(seen > 10, "the corpus has other formats");
 }
 
 #[test]

@@ -147,26 +147,67 @@ fn by_signature(extension: &str, bytes: &[u8]) -> Option<Format> {
     None
 }
 
-/// What a zip is, by the names of its members in the first and last [`SAMPLE_BYTES`].
+/// What a zip is, by the names of its members: never by what stands inside of them, which may be a package too.
 fn zip_format(bytes: &[u8]) -> Format {
-    let head = &bytes[..bytes.len().min(SAMPLE_BYTES)];
-    let tail = &bytes[bytes.len() - bytes.len().min(SAMPLE_BYTES)..];
-    let has = |what: &[u8]| [head, tail].iter().any(|part| part.windows(what.len()).any(|w| w == what));
-    let kinds: [(&[u8], Format); 12] = [
-        (b"application/epub+zip", Format::Unsupported("epub")),
-        (b"application/vnd.oasis.opendocument.text", Format::Odt),
-        (b"application/vnd.oasis.opendocument.spreadsheet", Format::Ods),
-        (b"application/vnd.oasis.opendocument.presentation", Format::Odp),
-        (b"xl/workbook.bin", Format::Unsupported("xlsb")),
-        (b"word/document", Format::Docx),
-        (b"xl/workbook", Format::Xlsx),
-        (b"ppt/presentation", Format::Pptx),
-        (b"word/", Format::Docx),
-        (b"xl/worksheets", Format::Xlsx),
-        (b"ppt/slides", Format::Pptx),
-        (b"META-INF/container.xml", Format::Unsupported("epub")),
+    // OpenDocument and EPUB begin with a member that says what they are, not packed.
+    let kind = bytes.get(30..).and_then(|rest| rest.strip_prefix(b"mimetype")).unwrap_or_default();
+    let kind = kind.strip_prefix(b"application/").unwrap_or_default();
+    let kinds: [(&[u8], Format); 4] = [
+        (b"epub+zip", Format::Unsupported("epub")),
+        (b"vnd.oasis.opendocument.text", Format::Odt),
+        (b"vnd.oasis.opendocument.spreadsheet", Format::Ods),
+        (b"vnd.oasis.opendocument.presentation", Format::Odp),
     ];
-    kinds.iter().find(|(mark, _)| has(mark)).map_or(Format::Unsupported("zip"), |&(_, kind)| kind)
+    if let Some(&(_, format)) = kinds.iter().find(|(word, _)| kind.starts_with(word)) {
+        return format;
+    }
+    let names = member_names(bytes);
+    let has = |start: &str| names.iter().any(|name| name.starts_with(start));
+    if has("xl/workbook.bin") {
+        return Format::Unsupported("xlsb");
+    }
+    let folders: [(&str, Format); 4] = [
+        ("word/", Format::Docx),
+        ("xl/", Format::Xlsx),
+        ("ppt/", Format::Pptx),
+        ("meta-inf/container.xml", Format::Unsupported("epub")),
+    ];
+    // The first that tells: where the directory is lost, later names may be those of a package in it.
+    let of_name = |name: &String| folders.iter().find(|(start, _)| name.starts_with(start)).map(|&(_, format)| format);
+    names.iter().find_map(of_name).unwrap_or(Format::Unsupported("zip"))
+}
+
+/// Most members of a zip whose names are looked at.
+const MAX_NAMES: usize = 10_000;
+
+/// Names of the members of a zip, in lower case: from its directory, or from the head of each member where the directory
+/// is lost.
+fn member_names(bytes: &[u8]) -> Vec<String> {
+    let number = |at: usize, size: usize| {
+        let field = at.checked_add(size).and_then(|end| bytes.get(at..end)).unwrap_or_default();
+        field.iter().rev().fold(0usize, |number, &byte| number << 8 | usize::from(byte))
+    };
+    let name = |at: usize, size: usize| {
+        let name = at.checked_add(size).and_then(|end| bytes.get(at..end)).unwrap_or_default();
+        String::from_utf8_lossy(name).replace('\\', "/").to_lowercase()
+    };
+    let mut names = Vec::new();
+    // The end of the directory may be followed by a comment.
+    let tail = bytes.len().saturating_sub(SAMPLE_BYTES + 22);
+    let end = bytes.get(tail..).unwrap_or_default().windows(4).rposition(|window| window == b"PK\x05\x06");
+    if let Some(end) = end.map(|end| tail + end) {
+        let mut at = end.saturating_sub(number(end + 12, 4));
+        while names.len() < MAX_NAMES && bytes.get(at..at + 4) == Some(b"PK\x01\x02") {
+            names.push(name(at + 46, number(at + 28, 2)));
+            at += 46 + number(at + 28, 2) + number(at + 30, 2) + number(at + 32, 2);
+        }
+    }
+    if names.is_empty() {
+        let head = &bytes[..bytes.len().min(SAMPLE_BYTES)];
+        let heads = head.windows(4).enumerate().filter(|(_, window)| window == b"PK\x03\x04");
+        names.extend(heads.take(MAX_NAMES).map(|(at, _)| name(at + 30, number(at + 26, 2))));
+    }
+    names
 }
 
 /// What a compound file is, by the names of its streams; a package in it is one that needs a password.
@@ -413,6 +454,15 @@ mod tests {
     const FLAT: &[u8] =
         b"<?xml version='1.0'?><office:document office:mimetype='application/vnd.oasis.opendocument.spreadsheet'>";
 
+    /// The head of a member with this name, without its content.
+    fn zip(name: &str) -> Vec<u8> {
+        let mut bytes = b"PK\x03\x04".to_vec();
+        bytes.resize(26, 0);
+        bytes.extend([u8::try_from(name.len()).expect("short"), 0, 0, 0]);
+        bytes.extend(name.as_bytes());
+        bytes
+    }
+
     /// The head of a compound file whose directory stands in its first sector.
     fn compound(stream: &str) -> Vec<u8> {
         let mut bytes = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1".to_vec();
@@ -431,10 +481,11 @@ mod tests {
         check("notes.txt", page, Format::Html);
         check("view.php", page, Format::Code("php"));
         check("notes.md", page, Format::Markdown);
-        check("x.pdf", b"PK\x03\x04....[Content_Types].xml...word/document.xml", Format::Docx);
+        check("x.pdf", &zip("word/document.xml"), Format::Docx);
+        check("x.xlsx", &[zip("ppt/presentation.xml"), zip("xl/workbook.xml")].concat(), Format::Pptx);
         check("x.docx", b"PK\x03\x04....hello.txt", Format::Docx);
         check("x.zip", b"PK\x03\x04....hello.txt", Format::Unsupported("zip"));
-        check("x.zip", b"PK\x03\x04mimetypeapplication/vnd.oasis.opendocument.text", Format::Odt);
+        check("x.zip", &zip("mimetypeapplication/vnd.oasis.opendocument.text"), Format::Odt);
         check("x.xml", FLAT, Format::Ods);
         check("x.txt", b"{\\rtf1\\ansi hello}", Format::Unsupported("rtf"));
         check("x.docx", b"only text", Format::Text);

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::{Limits, extract, reason};
+use super::{Limits, docx, extract, odf, package::zipped, pptx, reason, sheets};
 use crate::ingest::document::Document;
 
 /// A file name for each extractor, with a good file of its format.
@@ -27,7 +27,20 @@ fn formats() -> Vec<(&'static str, Vec<u8>)> {
     if cfg!(feature = "pdf") {
         formats.push(("a.pdf", small_pdf()));
     }
+    formats.extend([
+        ("a.docx", docx::tests::small()),
+        ("a.pptx", pptx::tests::small()),
+        ("a.xlsx", sheets::tests::small()),
+        ("a.odt", odf::tests::small_text()),
+        ("a.odp", odf::tests::small_presentation()),
+        ("a.ods", odf::tests::small_sheet()),
+    ]);
     formats
+}
+
+/// Formats that are not text: one file after another is no longer file.
+fn is_container(name: &str) -> bool {
+    [".pdf", ".docx", ".pptx", ".xlsx", ".odt", ".odp", ".ods"].iter().any(|end| name.ends_with(end))
 }
 
 /// A PDF of one page with one line of text and a right index.
@@ -155,7 +168,7 @@ fn deep_nesting() {
 #[test]
 fn a_file_cut_at_any_place() {
     for (name, good) in formats() {
-        let long = if name.ends_with(".pdf") { good } else { good.repeat(20) };
+        let long = if is_container(name) { good } else { good.repeat(20) };
         for end in (0..long.len()).step_by(97) {
             check(name, &long[..end]);
         }
@@ -166,7 +179,7 @@ fn a_file_cut_at_any_place() {
 fn text_over_the_limit_is_refused() {
     let limits = Limits { max_text_bytes: 1000, ..Limits::default() };
     for (name, good) in formats() {
-        let long = if name.ends_with(".pdf") { continue } else { good.repeat(200) };
+        let long = if is_container(name) { continue } else { good.repeat(200) };
         let got = extract(name, long, &limits).map(|document| document.text.len()).map_err(|problem| problem.reason);
         assert_eq!(got, Err(reason::TOO_LARGE.into()), "{name}");
     }
@@ -261,6 +274,112 @@ fn pieces() -> impl Strategy<Value = String> {
     prop::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
 }
 
+const PRESENTATION: &str = "<p:presentation><p:sldId r:id='r'/></p:presentation>";
+const SLIDE: &str = "<R><Relationship Id='r' Type='x/worksheet' Target='slide.xml'/></R>";
+const BOOK: &str = "<workbook><sheets><sheet name='S' sheetId='1' r:id='r'/></sheets></workbook>";
+
+/// Elements that mean something to some office format, in any order.
+fn office_pieces() -> impl Strategy<Value = String> {
+    let names = [
+        "w:p",
+        "w:r",
+        "w:t",
+        "w:tbl",
+        "w:tr",
+        "w:tc",
+        "w:pPr",
+        "w:rPr",
+        "w:trPr",
+        "w:tcPr",
+        "w:ins",
+        "w:del",
+        "w:sdt",
+        "w:sdtPr",
+        "w:sdtContent",
+        "w:footnote w:id='1'",
+        "w:footnoteReference w:id='1'",
+        "w:style w:styleId='a'",
+        "w:pStyle w:val='a'",
+        "w:basedOn w:val='a'",
+        "w:numPr",
+        "w:numId w:val='1'",
+        "w:ilvl w:val='1'",
+        "w:num w:numId='1'",
+        "w:abstractNum w:abstractNumId='1'",
+        "w:abstractNumId w:val='1'",
+        "w:lvl w:ilvl='1'",
+        "w:gridSpan w:val='9'",
+        "w:vMerge",
+        "w:fldChar w:fldCharType='begin'",
+        "w:fldChar w:fldCharType='separate'",
+        "w:fldChar w:fldCharType='end'",
+        "w:instrText",
+        "w:txbxContent",
+        "mc:AlternateContent",
+        "mc:Choice",
+        "mc:Fallback",
+        "p:sp",
+        "p:ph type='title'",
+        "p:txBody",
+        "a:p",
+        "a:t",
+        "a:tbl",
+        "a:tr",
+        "a:tc vMerge='1'",
+        "office:body",
+        "text:p",
+        "text:h text:outline-level='2'",
+        "text:list",
+        "text:list-item",
+        "text:note",
+        "text:note-body",
+        "text:span",
+        "text:s text:c='9'",
+        "draw:page",
+        "draw:frame",
+        "draw:text-box",
+        "table:table",
+        "table:table-row",
+        "table:table-cell table:number-rows-spanned='9'",
+        "table:table-header-rows",
+        "row r='3'",
+        "c r='B3' t='str'",
+        "c s='9'",
+        "v",
+        "is",
+        "t",
+        "mergeCell ref='A1:B9'",
+        "table",
+        "presentation:notes",
+    ];
+    let piece = prop_oneof![
+        4 => prop::sample::select(names.to_vec()).prop_map(|name| format!("<{name}>")),
+        3 => prop::sample::select(names.to_vec())
+            .prop_map(|name| format!("</{}>", name.split(' ').next().unwrap_or(name))),
+        1 => prop::sample::select(names.to_vec()).prop_map(|name| format!("<{name}/>")),
+        2 => "[a-z7é|\n ]{0,6}",
+    ];
+    // Well formed more often than not: each piece closes what it can.
+    prop::collection::vec(piece, 0..60).prop_map(|pieces| {
+        let (mut out, mut open) = ("<x>".to_owned(), Vec::<String>::new());
+        for piece in pieces {
+            if piece.starts_with("</") {
+                out.push_str(&open.pop().unwrap_or_default());
+                continue;
+            }
+            if piece.starts_with('<') && !piece.ends_with("/>") {
+                let name = piece.trim_matches(['<', '>']).split(' ').next().unwrap_or_default().to_owned();
+                open.push(format!("</{name}>"));
+            }
+            out.push_str(&piece);
+        }
+        while let Some(end) = open.pop() {
+            out.push_str(&end);
+        }
+        out + "</x>"
+    })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, rng_seed: proptest::test_runner::RngSeed::Fixed(20), ..ProptestConfig::default() })]
 
@@ -273,8 +392,24 @@ proptest! {
 
     #[test]
     fn any_bytes_keep_the_promises(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
-        for name in ["a.txt", "a.md", "a.html", "a.csv", "a.json", "a.jsonl", "a.rs", "a.pdf"] {
+        for name in ["a.txt", "a.md", "a.html", "a.csv", "a.json", "a.jsonl", "a.rs", "a.pdf", "a.docx", "a.xls"] {
             check(name, &bytes);
+        }
+    }
+
+    #[test]
+    fn any_xml_in_an_office_file_keeps_the_promises(xml in office_pieces()) {
+        let sheet = format!("<worksheet><sheetData>{xml}</sheetData></worksheet>");
+        for (name, members) in [
+            ("a.docx", vec![("word/document.xml", &xml), ("word/styles.xml", &xml), ("word/footnotes.xml", &xml), ("word/numbering.xml", &xml)]),
+            ("a.pptx", vec![("ppt/presentation.xml", &PRESENTATION.to_owned()), ("ppt/_rels/presentation.xml.rels", &SLIDE.to_owned()), ("ppt/slide.xml", &xml)]),
+            ("a.odt", vec![("content.xml", &xml), ("styles.xml", &xml), ("meta.xml", &xml)]),
+            ("a.ods", vec![("content.xml", &xml)]),
+            ("a.odp", vec![("content.xml", &xml)]),
+            ("a.xlsx", vec![("xl/workbook.xml", &BOOK.to_owned()), ("xl/_rels/workbook.xml.rels", &SLIDE.to_owned()), ("xl/slide.xml", &sheet)]),
+        ] {
+            let members: Vec<(&str, &str)> = members.iter().map(|(name, text)| (*name, text.as_str())).collect();
+            check(name, &zipped(&members));
         }
     }
 

@@ -20,6 +20,8 @@ mod markdown;
 mod numerals;
 mod odf;
 mod ooxml;
+#[cfg(test)]
+mod outline;
 mod package;
 #[cfg(feature = "pdf")]
 mod pdf;

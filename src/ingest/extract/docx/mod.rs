@@ -111,4 +111,4 @@ fn embedded(
 }
 
 #[cfg(test)]
-mod tests;
+pub mod tests;

@@ -128,6 +128,7 @@ impl Walk {
             "pPr" => {
                 let before = std::mem::take(&mut self.now.paragraph);
                 self.now.paragraph = properties::paragraph(reader);
+                self.end_contents();
                 // A paragraph that two were made of looks like the last of them; but a list item began it.
                 if self.now.paragraph.style.is_none() {
                     self.now.paragraph.style = before.style;
@@ -305,6 +306,16 @@ impl Walk {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// A heading is no line of a table of contents: a field that was never ended must not swallow the document.
+    fn end_contents(&mut self) {
+        if self.contents > 0
+            && let Role::Heading(_) = self.styles.get(self.now.paragraph.style.as_deref()).role
+        {
+            self.fields.clear();
+            (self.codes, self.contents) = (0, 0);
         }
     }
 

@@ -93,4 +93,4 @@ fn unpack(bytes: Vec<u8>, limits: &Limits) -> Result<Parts, Problem> {
 }
 
 #[cfg(test)]
-mod tests;
+pub mod tests;

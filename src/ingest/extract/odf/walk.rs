@@ -32,6 +32,7 @@ pub fn read(reader: &mut Reader<'_>, styles: &Styles, flow: &mut Flow, document:
         hidden_pages: 0,
         is_cut: false,
         in_notes: false,
+        begins_notes: false,
         title: None,
     };
     while let Some(event) = reader.next() {
@@ -107,6 +108,7 @@ struct Walk<'a> {
     hidden_pages: usize,
     is_cut: bool,
     in_notes: bool,
+    begins_notes: bool,
     title: Option<String>,
 }
 
@@ -125,7 +127,7 @@ impl Walk<'_> {
             "title" if element.prefix == "svg" => reader.skip(),
             "section" if is_hidden_section(element) || self.styles.is_hidden("section", &style()) => reader.skip(),
             "page" => self.begin_page(element, reader),
-            "notes" if element.prefix == "presentation" => self.in_notes = true,
+            "notes" if element.prefix == "presentation" => (self.in_notes, self.begins_notes) = (true, true),
             "frame" | "custom-shape" => self.begin_frame(element, reader),
             "p" | "h" => {
                 let is_nested = self.now.is_open;
@@ -317,7 +319,8 @@ impl Walk<'_> {
             return;
         }
         if self.in_notes {
-            self.flow.paragraph(&format!("Notes: {}", one_line(&state.run)));
+            let mark = if std::mem::take(&mut self.begins_notes) { "Notes: " } else { "" };
+            self.flow.paragraph(&format!("{mark}{}", one_line(&state.run)));
             return;
         }
         if self.frames.last().is_some_and(|&is_title| is_title) {

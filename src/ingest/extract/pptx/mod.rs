@@ -183,4 +183,4 @@ fn write_notes(notes: &Slide, flow: &mut Flow) {
 }
 
 #[cfg(test)]
-mod tests;
+pub mod tests;

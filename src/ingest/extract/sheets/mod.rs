@@ -187,4 +187,4 @@ fn finish(flow: Flow, mut document: Document) -> Result<Document, Problem> {
 }
 
 #[cfg(test)]
-mod tests;
+pub mod tests;

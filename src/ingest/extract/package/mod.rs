@@ -3,6 +3,8 @@
 //! Nothing a package says of itself is believed before its bytes are there: neither sizes nor counts are allocated for.
 //! Members are only ever read; their names are never paths of this machine. A package inside a package is not opened.
 
+mod salvage;
+
 use std::{
     collections::HashMap,
     io::{Cursor, Read},
@@ -27,7 +29,7 @@ const PIECE_BYTES: usize = 64 << 10;
 
 /// An open package.
 pub struct Package {
-    archive: ZipArchive<Cursor<Vec<u8>>>,
+    source: Source,
     /// Where a member stands, by its name and by its name in lower case.
     exact: HashMap<String, usize>,
     folded: HashMap<String, usize>,
@@ -37,6 +39,16 @@ pub struct Package {
     max_bytes: u64,
     packed_bytes: u64,
     damage: Option<String>,
+}
+
+/// Where members come from.
+enum Source {
+    Archive(ZipArchive<Cursor<Vec<u8>>>),
+    /// The directory is lost.
+    Salvaged {
+        bytes: Vec<u8>,
+        members: Vec<salvage::Member>,
+    },
 }
 
 impl Package {
@@ -53,22 +65,40 @@ impl Package {
             return Err(too_many());
         }
         let packed_bytes = bytes.len() as u64;
-        let archive = ZipArchive::new(Cursor::new(bytes)).map_err(|error| damaged(&error))?;
-        if archive.len() > MAX_MEMBERS {
-            return Err(too_many());
-        }
+        // Looked at first where it stands: an archive that cannot be opened would take the bytes with it.
+        let source = match ZipArchive::new(Cursor::new(&bytes[..])) {
+            Ok(_) => Source::Archive(ZipArchive::new(Cursor::new(bytes)).map_err(|error| damaged(&error))?),
+            Err(error) => {
+                let members = salvage::members(&bytes);
+                if members.is_empty() {
+                    return Err(damaged(&error));
+                }
+                Source::Salvaged { bytes, members }
+            }
+        };
+        let (found, damage): (Vec<(usize, String)>, _) = match &source {
+            Source::Archive(archive) if archive.len() > MAX_MEMBERS => return Err(too_many()),
+            Source::Archive(archive) => {
+                let name = |index| Some((index, archive.name_for_index(index)?.ok()?.into_owned()));
+                let twice = archive.has_duplicate_names().then_some("two members have one name");
+                ((0..archive.len()).filter_map(name).collect(), twice)
+            }
+            Source::Salvaged { members, .. } => {
+                let names = members.iter().map(|member| member.name.clone());
+                (names.enumerate().collect(), Some("its end is missing: what is left of it was read"))
+            }
+        };
         let mut package = Self {
+            source,
             exact: HashMap::new(),
             folded: HashMap::new(),
             names: Vec::new(),
             budget: limits.max_text_bytes,
             max_bytes: limits.max_text_bytes,
             packed_bytes,
-            damage: archive.has_duplicate_names().then(|| "two members have one name".into()),
-            archive,
+            damage: damage.map(str::to_owned),
         };
-        for index in 0..package.archive.len() {
-            let Some(Ok(name)) = package.archive.name_for_index(index) else { continue };
+        for (index, name) in found {
             let name = name.replace('\\', "/");
             if !is_inside(&name) || name.ends_with('/') {
                 continue;
@@ -93,49 +123,42 @@ impl Package {
     /// can be had of a damaged member is given, and [`warning`](Self::warning) tells. Errors: `encrypted`, `too_large`.
     pub fn read(&mut self, name: &str) -> Result<Option<Vec<u8>>, Problem> {
         let Some(index) = self.find(name) else { return Ok(None) };
-        let mut member = match self.archive.by_index(index) {
-            Ok(member) => member,
-            Err(ZipError::UnsupportedArchive(ZipError::PASSWORD_REQUIRED) | ZipError::InvalidPassword) => {
-                return Err(problem(reason::ENCRYPTED, format!("`{name}` in it needs a password")));
-            }
-            Err(error) => {
-                self.damage.get_or_insert_with(|| format!("`{name}` in it cannot be unpacked: {error}"));
-                return Ok(Some(Vec::new()));
-            }
-        };
-        let most = match member.compression() {
-            CompressionMethod::Stored => self.packed_bytes,
-            _ => member.compressed_size().min(self.packed_bytes).saturating_mul(MAX_RATIO).max(FREE_BYTES),
-        };
-        let mut out = Vec::new();
-        let mut piece = vec![0; PIECE_BYTES];
-        loop {
-            match member.read(&mut piece) {
-                Ok(0) => break,
-                Ok(count) => {
-                    out.extend_from_slice(piece.get(..count).unwrap_or_default());
-                    let size = out.len() as u64;
-                    if size > most {
-                        return Err(problem(
-                            reason::TOO_LARGE,
-                            format!("`{name}` in it unpacks to more than {MAX_RATIO} times its size"),
-                        ));
-                    }
-                    if size > self.budget {
-                        return Err(problem(
-                            reason::TOO_LARGE,
-                            format!("it unpacks to more than {} MiB", self.max_bytes >> 20),
-                        ));
-                    }
+        let allowed = |packed: u64| packed.min(self.packed_bytes).saturating_mul(MAX_RATIO).max(FREE_BYTES);
+        let (unpacked, failure) = match &mut self.source {
+            Source::Archive(archive) => match archive.by_index(index) {
+                Ok(mut member) => {
+                    let most = match member.compression() {
+                        CompressionMethod::Stored => self.packed_bytes,
+                        _ => allowed(member.compressed_size()),
+                    };
+                    unpack(&mut member, most.min(self.budget))
                 }
-                Err(error) => {
-                    self.damage.get_or_insert_with(|| format!("`{name}` in it is damaged: {error}"));
-                    break;
+                Err(ZipError::UnsupportedArchive(ZipError::PASSWORD_REQUIRED) | ZipError::InvalidPassword) => {
+                    return Err(problem(reason::ENCRYPTED, format!("`{name}` in it needs a password")));
                 }
-            }
+                Err(error) => (Some(Vec::new()), Some(error.to_string())),
+            },
+            Source::Salvaged { bytes, members } => match members.get(index) {
+                Some(member) => {
+                    let packed = member.packed(bytes);
+                    unpack(&mut *member.open(packed), allowed(packed.len() as u64).min(self.budget))
+                }
+                None => return Ok(None),
+            },
+        };
+        let Some(unpacked) = unpacked else {
+            let limit = if self.budget < FREE_BYTES {
+                format!("it unpacks to more than {} MiB", self.max_bytes >> 20)
+            } else {
+                format!("`{name}` in it unpacks to more than {MAX_RATIO} times its size, or all of it to too much")
+            };
+            return Err(problem(reason::TOO_LARGE, limit));
+        };
+        if let Some(failure) = failure {
+            self.damage.get_or_insert_with(|| format!("`{name}` in it is damaged: {failure}"));
         }
-        self.budget -= out.len() as u64;
-        Ok(Some(out))
+        self.budget -= unpacked.len() as u64;
+        Ok(Some(unpacked))
     }
 
     /// Says that something in it was damaged, if so.
@@ -145,12 +168,33 @@ impl Package {
 
     /// The bytes of the package.
     pub fn into_bytes(self) -> Vec<u8> {
-        self.archive.into_inner().into_inner()
+        match self.source {
+            Source::Archive(archive) => archive.into_inner().into_inner(),
+            Source::Salvaged { bytes, .. } => bytes,
+        }
     }
 
     fn find(&self, name: &str) -> Option<usize> {
         let name = name.trim_start_matches('/');
         self.exact.get(name).or_else(|| self.folded.get(&name.to_lowercase())).copied()
+    }
+}
+
+/// Unpacks at most so many bytes: `None` if there are more. What came before a failure is given with it.
+fn unpack(member: &mut dyn Read, most: u64) -> (Option<Vec<u8>>, Option<String>) {
+    let mut out = Vec::new();
+    let mut piece = vec![0; PIECE_BYTES];
+    loop {
+        match member.read(&mut piece) {
+            Ok(0) => return (Some(out), None),
+            Ok(count) => {
+                out.extend_from_slice(piece.get(..count).unwrap_or_default());
+                if out.len() as u64 > most {
+                    return (None, None);
+                }
+            }
+            Err(error) => return (Some(out), Some(error.to_string())),
+        }
     }
 }
 
@@ -192,10 +236,23 @@ fn too_many() -> Problem {
 /// Packages for tests: members in this order, deflated.
 #[cfg(test)]
 pub fn zipped(members: &[(&str, &str)]) -> Vec<u8> {
+    zipped_from(0, members)
+}
+
+/// The same, but the first member is not packed: it says what the package is.
+#[cfg(test)]
+pub fn stored_first(members: &[(&str, &str)]) -> Vec<u8> {
+    zipped_from(1, members)
+}
+
+#[cfg(test)]
+fn zipped_from(first: usize, members: &[(&str, &str)]) -> Vec<u8> {
     use std::io::Write;
     let mut writer = zip::ZipWriter::new(Cursor::new(Vec::new()));
-    for (name, text) in members {
-        writer.start_file(*name, zip::write::SimpleFileOptions::default()).expect("to memory");
+    for (at, (name, text)) in members.iter().enumerate() {
+        let method = if at < first { CompressionMethod::Stored } else { CompressionMethod::Deflated };
+        let options = zip::write::SimpleFileOptions::default().compression_method(method);
+        writer.start_file(*name, options).expect("to memory");
         writer.write_all(text.as_bytes()).expect("to memory");
     }
     writer.finish().expect("to memory").into_inner()
@@ -271,6 +328,14 @@ mod tests {
         let got = package.read("a").expect("no bomb").expect("it is there");
         assert!(got.starts_with(b"0 1 2 3 4"));
         assert_eq!(package.read("b").expect("no bomb").as_deref(), Some(&b"whole"[..]));
+        assert_eq!(package.warning().expect("it says so").reason, reason::DAMAGED);
+        // Cut off: what has a head is there, as far as it goes.
+        let mut bytes = zipped(&[("a", "whole"), ("b", &text)]);
+        bytes.truncate(20_000);
+        let mut package = open(bytes);
+        assert_eq!(package.read("a").expect("no bomb").as_deref(), Some(&b"whole"[..]));
+        let got = package.read("b").expect("no bomb").expect("it is there");
+        assert!(got.len() > 20_000 && text.as_bytes().starts_with(&got));
         assert_eq!(package.warning().expect("it says so").reason, reason::DAMAGED);
         for bytes in [&b""[..], b"PK\x03\x04", b"PK\x05\x06", b"garbage"] {
             let error = Package::open(bytes.to_vec(), &Limits::default()).err().expect("no zip");
