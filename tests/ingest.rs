@@ -356,7 +356,7 @@ fn what_is_no_text_is_left_alone_and_said_so() {
     assert_eq!(reasons(&report.skipped), [("docs/data.bin", "binary"), ("docs/large.md", "too_large")]);
     assert_eq!(reasons(&report.warnings), [("docs/empty.md", "empty")]);
     assert_eq!(paths(&report.added), ["docs/a.md", "docs/empty.md"]);
-    assert_eq!(reasons(&report.failed), [("docs/half.docx", "unsupported")], "it is called a document");
+    assert_eq!(reasons(&report.failed), [("docs/half.docx", "damaged")], "it is called a document");
     let again = house.run(&["docs"]);
     assert_eq!((again.skipped, again.warnings, again.failed), (report.skipped, report.warnings, report.failed));
 }

@@ -35,8 +35,8 @@ fn a_worker_reads_one_file_after_another() {
         let text = format!("# Head {number}\n\nbody");
         let document = extractor.extract("a.md", text.as_bytes()).expect("it is read");
         assert_eq!((document.text, document.format.as_str()), (text, "markdown"));
-        let problem = extractor.extract("a.docx", b"PK\x03\x04 word/document.xml").expect_err("it is not read");
-        assert_eq!((problem.reason.as_str(), problem.message.as_str()), ("unsupported", "docx (not read yet)"));
+        let problem = extractor.extract("a.docx", b"PK\x03\x04 word/document.xml").expect_err("it is not whole");
+        assert_eq!(problem.reason, "damaged");
     }
 }
 

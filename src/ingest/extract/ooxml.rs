@@ -88,6 +88,8 @@ pub fn properties(source: &str, document: &mut Document) {
         match event {
             Event::Start(_) => value.clear(),
             Event::Text(text) => value.push_str(&text),
+            // In a flat file the document follows.
+            Event::End("meta") => break,
             Event::End(name) => {
                 let Some(words) = title(&std::mem::take(&mut value)) else { continue };
                 let key = match name {

@@ -6,6 +6,9 @@ const MAX_SPAN: usize = 64;
 /// Longest text of a cell that is repeated in the rows it spans.
 const MAX_CARRIED: usize = 200;
 
+/// Cells that a table may span, however small its source is.
+const FREE_SPANS: usize = 4096;
+
 /// Most header rows.
 const MAX_HEADER_ROWS: usize = 4;
 
@@ -39,6 +42,8 @@ pub struct Table {
     carried: Vec<Carried>,
     /// Bytes that may still be repeated; so a page cannot grow.
     carry_budget: usize,
+    /// Empty cells that may still stand for those that are spanned.
+    span_budget: usize,
     pub in_head: bool,
     /// It lays out a page: its cells hold headings or tables. They are read as running text.
     pub is_layout: bool,
@@ -56,7 +61,7 @@ pub enum Rendered {
 
 impl Table {
     pub fn new(first_line: u32, carry_budget: usize) -> Self {
-        Self { first_line, carry_budget, ..Self::default() }
+        Self { first_line, carry_budget, span_budget: carry_budget.saturating_add(FREE_SPANS), ..Self::default() }
     }
 
     pub fn has_cell(&self) -> bool {
@@ -120,6 +125,8 @@ impl Table {
         };
         for cell in self.row.drain(..) {
             fill(&mut cells, &mut reaching, budget, false);
+            let columns = cell.columns.min(1 + self.span_budget);
+            self.span_budget -= columns - 1;
             let mut text = cell.text.replace('\n', " ").replace('|', "\\|");
             if cell.continues
                 && text.is_empty()
@@ -131,13 +138,13 @@ impl Table {
             }
             if cell.rows > 1 && reaching.len() < MAX_SPAN {
                 let carried = if text.len() <= MAX_CARRIED { text.clone() } else { String::new() };
-                for column in 0..cell.columns {
+                for column in 0..columns {
                     let text = if column == 0 { carried.clone() } else { String::new() };
                     reaching.push(Carried { column: cells.len() + column, rows: cell.rows - 1, text });
                 }
             }
             cells.push(text);
-            cells.extend((1..cell.columns).map(|_| String::new()));
+            cells.extend((1..columns).map(|_| String::new()));
         }
         fill(&mut cells, &mut reaching, budget, true);
         self.carried = reaching;

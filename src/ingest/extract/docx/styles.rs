@@ -33,7 +33,7 @@ pub struct Style {
 
 #[derive(Debug, Default)]
 struct Raw {
-    name: String,
+    role: Option<Role>,
     base: Option<String>,
     paragraph: properties::Paragraph,
     run: properties::Run,
@@ -42,14 +42,13 @@ struct Raw {
 /// All styles of a document, and the one of paragraphs that name none.
 #[derive(Debug, Default)]
 pub struct Styles {
-    styles: HashMap<String, Style>,
-    default: Style,
+    styles: HashMap<String, Raw>,
+    default: Option<String>,
 }
 
 impl Styles {
     pub fn read(source: &str) -> Self {
-        let mut raw: HashMap<String, Raw> = HashMap::new();
-        let mut default = None;
+        let mut found = Self::default();
         let mut open: Option<(String, Raw)> = None;
         let mut reader = Reader::new(source);
         while let Some(event) = reader.next() {
@@ -59,11 +58,11 @@ impl Styles {
                         let id = element.get("styleId").unwrap_or_default().into_owned();
                         let is_default = element.get("default").is_some_and(|value| matches!(&*value, "1" | "true"));
                         if is_default && element.get("type").is_some_and(|kind| kind == "paragraph") {
-                            default = Some(id.clone());
+                            found.default = Some(id.clone());
                         }
                         open = Some((id, Raw::default()));
                     }
-                    ("name", Some((_, style))) => style.name = value(&element).unwrap_or_default().to_lowercase(),
+                    ("name", Some((_, style))) => style.role = value(&element).and_then(|name| role(&name)),
                     ("basedOn", Some((_, style))) => style.base = value(&element),
                     ("pPr", Some((_, style))) => style.paragraph = properties::paragraph(&mut reader),
                     ("rPr", Some((_, style))) => style.run = properties::run(&mut reader),
@@ -73,24 +72,23 @@ impl Styles {
                 },
                 Event::End("style") => {
                     if let Some((id, style)) = open.take() {
-                        raw.entry(id).or_insert(style);
+                        found.styles.entry(id).or_insert(style);
                     }
                 }
                 Event::End(_) | Event::Text(_) => {}
             }
         }
-        let styles: HashMap<String, Style> = raw.keys().map(|id| (id.clone(), resolve(&raw, id))).collect();
-        let default = default.and_then(|id| styles.get(&id).cloned()).unwrap_or_default();
-        Self { styles, default }
+        found
     }
 
-    /// The style with this identifier. One that is not defined is judged by its identifier.
+    /// The style with this identifier, with what it inherits. One that is not defined is judged by its identifier. Takes
+    /// at most [`MAX_CHAIN`] steps.
     pub fn get(&self, id: Option<&str>) -> Style {
-        let Some(id) = id else { return self.default.clone() };
-        self.styles
-            .get(id)
-            .cloned()
-            .unwrap_or_else(|| Style { role: role(&id.to_lowercase()).unwrap_or_default(), ..Style::default() })
+        match id.or(self.default.as_deref()) {
+            Some(id) if self.styles.contains_key(id) => resolve(&self.styles, id),
+            Some(id) => Style { role: role(id).unwrap_or_default(), ..Style::default() },
+            None => Style::default(),
+        }
     }
 }
 
@@ -101,7 +99,7 @@ fn resolve(raw: &HashMap<String, Raw>, id: &str) -> Style {
     let mut at = Some(id);
     for _ in 0..MAX_CHAIN {
         let Some(style) = at.and_then(|id| raw.get(id)) else { break };
-        named = named.or_else(|| role(&style.name));
+        named = named.or(style.role);
         outline = outline.or(style.paragraph.outline);
         hidden = hidden.or(style.run.is_hidden);
         found.number = found.number.or_else(|| style.paragraph.number.clone());
@@ -118,9 +116,10 @@ fn resolve(raw: &HashMap<String, Raw>, id: &str) -> Style {
     found
 }
 
-/// What a style is by its name in lower case. Names of built-in styles are English in documents of every language.
+/// What a style is by its name. Names of built-in styles are English in documents of every language.
 fn role(name: &str) -> Option<Role> {
-    let bare: String = name.chars().filter(|c| !c.is_whitespace() && !matches!(c, '-' | '_')).collect();
+    let bare = name.chars().filter(|c| !c.is_whitespace() && !matches!(c, '-' | '_'));
+    let bare: String = bare.flat_map(char::to_lowercase).collect();
     if let Some(level) = bare.strip_prefix("heading").and_then(|level| level.parse::<u8>().ok()) {
         return (1..=9).contains(&level).then_some(Role::Heading(level));
     }

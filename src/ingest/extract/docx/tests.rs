@@ -120,6 +120,8 @@ fn text_of_runs() {
     ] {
         check(&p("", &inside), want);
     }
+    check(&p("", &(t("a") + "<w:r><w:instrText>PAGE</w:instrText></w:r>")), "p a");
+    check("<w:p><w:pPr><w:rPr><w:del/></w:rPr></w:pPr><w:r><w:t>last</w:t></w:r></w:p>", "p last");
     check(
         "<w:p><w:pPr><w:rPr><w:del/></w:rPr></w:pPr><w:r><w:t>one </w:t></w:r></w:p><w:p><w:r><w:t>paragraph</w:t></w:r></w:p>",
         "p one paragraph",
@@ -142,6 +144,9 @@ fn fields_show_their_result() {
     check(&p("", "<w:fldSimple w:instr=\"DATE\"><w:r><w:t>today</w:t></w:r></w:fldSimple>"), "p today");
     check(&[p("", &field("TOC \\o", &t("One 1"))), p("", &t("text"))].concat(), "p text");
     check(&[p("V1", &t("One 1")), p("", &t("text"))].concat(), "p text");
+    let begin = p("", "<w:r><w:fldChar w:fldCharType=\"begin\"/></w:r>");
+    let after = p("", &t("lost")).repeat(20) + &p("", &t("found"));
+    check(&(begin + &after), "p found");
     // A table of contents that never ends must not swallow the document.
     let open = "<w:r><w:fldChar w:fldCharType=\"begin\"/></w:r><w:r><w:instrText>TOC \\o</w:instrText></w:r><w:r><w:fldChar w:fldCharType=\"separate\"/></w:r>";
     check(&[p("", open), p("", &t("line")), p("H1", &t("One")), p("", &t("text"))].concat(), "h1 One\np One > text");

@@ -16,6 +16,12 @@ use crate::{
     },
 };
 
+/// Longest code of a field that is kept: its first word tells what it is.
+const MAX_CODE: usize = 64;
+
+/// Paragraphs after which a field that shows nothing is one that was never ended.
+const MAX_CODE_PARAGRAPHS: usize = 20;
+
 pub struct Walk {
     pub flow: Flow,
     /// The text of the title, if the document has one.
@@ -39,6 +45,12 @@ pub struct Walk {
     /// Fields that make a table of contents.
     contents: usize,
     in_text: bool,
+    /// The text of a field's code.
+    in_code: bool,
+    /// Paragraphs that began while the code of a field was being read.
+    code_paragraphs: usize,
+    /// A sign of mathematics that stands before the next text.
+    sign: &'static str,
     /// The content of the next content control is a table of contents, or its placeholder.
     skips_content: bool,
     /// How much text had been read where each alternative began.
@@ -85,6 +97,9 @@ impl Walk {
             codes: 0,
             contents: 0,
             in_text: false,
+            in_code: false,
+            code_paragraphs: 0,
+            sign: "",
             skips_content: false,
             alternatives: Vec::new(),
             text_bytes: 0,
@@ -106,9 +121,8 @@ impl Walk {
                 break;
             }
         }
-        self.end_paragraph();
-        self.fields.clear();
-        (self.codes, self.contents) = (0, 0);
+        self.settle();
+        self.end_fields();
         self.note = None;
         reader.warning()
     }
@@ -124,6 +138,10 @@ impl Walk {
                 }
                 self.now.is_open = true;
                 self.now.paragraph.is_joined = false;
+                self.code_paragraphs = if self.codes > 0 { self.code_paragraphs + 1 } else { 0 };
+                if self.code_paragraphs > MAX_CODE_PARAGRAPHS {
+                    self.end_fields();
+                }
             }
             "pPr" => {
                 let before = std::mem::take(&mut self.now.paragraph);
@@ -150,7 +168,7 @@ impl Walk {
                 self.push(letter.map(String::from).unwrap_or_default().as_str());
             }
             "fldChar" => self.field(&element.get("fldCharType").unwrap_or_default()),
-            "instrText" => self.in_text = true,
+            "instrText" => self.in_code = true,
             "del" | "moveFrom" | "delText" | "delInstrText" | "rt" | "sectPr" | "tblGrid" | "docPartObj"
             | "binData" | "tcPrChange" | "annotation" => reader.skip(),
             "sdtPr" => self.skips_content = content_control(reader),
@@ -161,6 +179,7 @@ impl Walk {
             "endnoteReference" => self.note_reference(element, false),
             "footnote" | "endnote" => self.begin_note(element, reader),
             "tbl" => {
+                self.settle();
                 self.tables.push(TableLook { has_header: true });
                 self.flow.begin_table();
             }
@@ -176,9 +195,9 @@ impl Walk {
             "tc" => self.flow.begin_cell(1, 1),
             "tcPr" => self.cell(reader),
             // Mathematics in one line.
-            "den" => self.push("/"),
-            "sup" => self.push("^"),
-            "sub" => self.push("_"),
+            "den" => self.sign = "/",
+            "sup" => self.sign = "^",
+            "sub" => self.sign = "_",
             "rad" => self.push("√"),
             "chart" | "relIds" => self.embedded(element),
             _ => {}
@@ -187,7 +206,9 @@ impl Walk {
 
     fn end(&mut self, name: &str) {
         match name {
-            "t" | "instrText" => self.in_text = false,
+            "t" => self.in_text = false,
+            "instrText" => self.in_code = false,
+            "den" | "sup" | "sub" => self.sign = "",
             "p" => {
                 self.end_paragraph();
                 if let Some(around) = self.around.pop() {
@@ -198,7 +219,10 @@ impl Walk {
                 self.alternatives.pop();
             }
             "footnote" | "endnote" => self.note = None,
-            "tc" => self.flow.end_cell(),
+            "tc" => {
+                self.settle();
+                self.flow.end_cell();
+            }
             "tr" => self.flow.end_row(),
             "tbl" => {
                 let look = self.tables.pop();
@@ -209,27 +233,40 @@ impl Walk {
     }
 
     fn text(&mut self, text: &str) {
-        if !self.in_text {
-            return;
+        if self.in_text && !text.is_empty() {
+            let sign = std::mem::take(&mut self.sign);
+            self.push(sign);
+            self.push(text);
+        } else if self.in_code
+            && let Some(field) = self.fields.last_mut()
+            && field.code.len() < MAX_CODE
+        {
+            field.code.push_str(text);
         }
-        if self.codes > 0 {
-            if let Some(field) = self.fields.last_mut().filter(|field| !field.in_result && field.code.len() < 64) {
-                field.code.push_str(text);
-            }
-            return;
-        }
-        self.push(text);
+    }
+
+    /// What is pushed now is seen.
+    fn is_seen(&self) -> bool {
+        self.now.is_open && !self.now.is_hidden && self.codes == 0 && self.contents == 0
     }
 
     /// Appends what a reader sees to the paragraph at work.
     fn push(&mut self, text: &str) {
-        if self.now.is_open && !self.now.is_hidden && self.codes == 0 && self.contents == 0 {
+        if self.is_seen() {
             self.now.run.push_str(text);
             self.text_bytes += text.len() as u64;
         }
     }
 
     // ---- paragraphs ----
+
+    /// Ends what waits for the next paragraph, where none can come.
+    fn settle(&mut self) {
+        if !self.now.is_open {
+            self.now.paragraph.is_joined = false;
+            self.end_paragraph();
+        }
+    }
 
     fn end_paragraph(&mut self) {
         self.now.is_open = false;
@@ -314,9 +351,13 @@ impl Walk {
         if self.contents > 0
             && let Role::Heading(_) = self.styles.get(self.now.paragraph.style.as_deref()).role
         {
-            self.fields.clear();
-            (self.codes, self.contents) = (0, 0);
+            self.end_fields();
         }
+    }
+
+    fn end_fields(&mut self) {
+        self.fields.clear();
+        (self.codes, self.contents, self.code_paragraphs) = (0, 0, 0);
     }
 
     // ---- notes ----
@@ -332,6 +373,9 @@ impl Walk {
     }
 
     fn note_reference(&mut self, element: &Element<'_>, is_footnote: bool) {
+        if !self.is_seen() {
+            return;
+        }
         let kind = if is_footnote { 'f' } else { 'e' };
         let Some(note) = element.get("id").and_then(|id| self.notes.remove(&format!("{kind}{id}"))) else { return };
         let mark = if is_footnote {

@@ -27,7 +27,7 @@ pub struct OpenDocument;
 struct Parts {
     content: String,
     styles: String,
-    meta: String,
+    meta: Option<String>,
     warning: Option<Problem>,
 }
 
@@ -38,10 +38,10 @@ impl Extract for OpenDocument {
             unpack(input.bytes, input.limits)?
         } else {
             let content = xml::decode(input.bytes).text;
-            Parts { meta: content.clone(), content, styles: String::new(), warning: None }
+            Parts { content, styles: String::new(), meta: None, warning: None }
         };
         let mut document = Document::default();
-        ooxml::properties(&parts.meta, &mut document);
+        ooxml::properties(parts.meta.as_deref().unwrap_or(&parts.content), &mut document);
         let mut styles = Styles::default();
         styles.read(&parts.styles);
         styles.read(&parts.content);
@@ -88,7 +88,7 @@ fn unpack(bytes: Vec<u8>, limits: &Limits) -> Result<Parts, Problem> {
         return Err(problem(reason::DAMAGED, message));
     };
     let styles = ooxml::read_text(&mut package, "styles.xml")?.unwrap_or_default();
-    let meta = ooxml::read_text(&mut package, "meta.xml")?.unwrap_or_default();
+    let meta = Some(ooxml::read_text(&mut package, "meta.xml")?.unwrap_or_default());
     Ok(Parts { content, styles, meta, warning: package.warning() })
 }
 

@@ -125,7 +125,7 @@ impl Styles {
                 "preformatted text" | "source code" | "code" => return Role::Code,
                 _ => {}
             }
-            if let Some(level) = style.outline.filter(|level| (1..=10).contains(level)) {
+            if let Some(level) = style.outline.filter(|level| (1..=9).contains(level)) {
                 return Role::Heading(level);
             }
         }

@@ -140,7 +140,7 @@ impl Walk<'_> {
                     is_nested,
                     is_hidden: self.styles.is_hidden("paragraph", &style),
                     heading: (element.name == "h").then(|| {
-                        element.get("outline-level").and_then(|level| level.parse().ok()).unwrap_or(1u8).clamp(1, 10)
+                        element.get("outline-level").and_then(|level| level.parse().ok()).unwrap_or(1u8).clamp(1, 9)
                     }),
                     style,
                     ..State::default()

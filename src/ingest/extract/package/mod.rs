@@ -124,14 +124,15 @@ impl Package {
     pub fn read(&mut self, name: &str) -> Result<Option<Vec<u8>>, Problem> {
         let Some(index) = self.find(name) else { return Ok(None) };
         let allowed = |packed: u64| packed.min(self.packed_bytes).saturating_mul(MAX_RATIO).max(FREE_BYTES);
+        let mut by_ratio = u64::MAX;
         let (unpacked, failure) = match &mut self.source {
             Source::Archive(archive) => match archive.by_index(index) {
                 Ok(mut member) => {
-                    let most = match member.compression() {
+                    by_ratio = match member.compression() {
                         CompressionMethod::Stored => self.packed_bytes,
                         _ => allowed(member.compressed_size()),
                     };
-                    unpack(&mut member, most.min(self.budget))
+                    unpack(&mut member, by_ratio.min(self.budget))
                 }
                 Err(ZipError::UnsupportedArchive(ZipError::PASSWORD_REQUIRED) | ZipError::InvalidPassword) => {
                     return Err(problem(reason::ENCRYPTED, format!("`{name}` in it needs a password")));
@@ -141,16 +142,17 @@ impl Package {
             Source::Salvaged { bytes, members } => match members.get(index) {
                 Some(member) => {
                     let packed = member.packed(bytes);
-                    unpack(&mut *member.open(packed), allowed(packed.len() as u64).min(self.budget))
+                    by_ratio = allowed(packed.len() as u64);
+                    unpack(&mut *member.open(packed), by_ratio.min(self.budget))
                 }
                 None => return Ok(None),
             },
         };
         let Some(unpacked) = unpacked else {
-            let limit = if self.budget < FREE_BYTES {
+            let limit = if self.budget <= by_ratio {
                 format!("it unpacks to more than {} MiB", self.max_bytes >> 20)
             } else {
-                format!("`{name}` in it unpacks to more than {MAX_RATIO} times its size, or all of it to too much")
+                format!("`{name}` in it unpacks to more than {MAX_RATIO} times its size")
             };
             return Err(problem(reason::TOO_LARGE, limit));
         };

@@ -12,7 +12,6 @@ const MAX_DECIMALS: usize = 10;
 pub fn shown(value: &DataRef<'_>, format: &str) -> Option<String> {
     let text = match value {
         DataRef::Int(number) if format == "General" => number.to_string(),
-        #[expect(clippy::cast_precision_loss, reason = "formats are those of numbers with fifteen digits")]
         DataRef::Int(number) => formatted(*number as f64, format),
         DataRef::Float(number) => formatted(*number, format),
         DataRef::String(text) => text.clone(),
@@ -33,7 +32,6 @@ fn date(time: &ExcelDateTime, format: &str) -> String {
     if time.is_duration() {
         let seconds = (serial * 86_400.0).round();
         let (sign, seconds) = (if seconds < 0.0 { "-" } else { "" }, seconds.abs());
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a cast of floats saturates")]
         let seconds = seconds as u64;
         return format!("{sign}{}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
     }
