@@ -141,6 +141,73 @@ impl Rendered {
         self.block(BlockKind::Table { header, rows: Vec::new() }, from, rows);
     }
 
+    /// Takes out the blocks that `keep` does not want, with their text. Linear.
+    pub fn keep(&mut self, keep: impl Fn(Span) -> bool) {
+        if self.blocks.list.iter().all(|block| keep(block.span)) {
+            return;
+        }
+        let text = std::mem::take(&mut self.text);
+        for mut block in std::mem::take(&mut self.blocks.list) {
+            let old = block.span;
+            if !keep(old) {
+                continue;
+            }
+            if !self.text.is_empty() {
+                self.text.push_str("\n\n");
+            }
+            let start = self.text.len();
+            self.text.push_str(&text[old.range()]);
+            block.span = Span::new(start, self.text.len());
+            if let BlockKind::Table { header, rows } = &mut block.kind {
+                let moved = |span: Span| Span::new(start + span.start - old.start, start + span.end - old.start);
+                // A header that stands in another block may be gone.
+                let is_own = old.start <= header.start && header.end <= old.end;
+                *header = if is_own { moved(*header) } else { Span::new(start, start) };
+                rows.iter_mut().for_each(|row| *row = moved(*row));
+            }
+            self.blocks.list.push(block);
+        }
+    }
+
+    /// Bytes of text that may still come.
+    pub fn room(&self) -> u64 {
+        self.max_bytes.saturating_sub(self.text.len()) as u64
+    }
+
+    /// Appends the text and the blocks of another document, each block under `heading` and on the lines that `lines`
+    /// says. What stands before its first block (front matter) and after its last is left out.
+    pub fn append(&mut self, inner: &Document, heading: &[String], lines: impl Fn(&Block) -> Option<Lines>) {
+        let (Some(first), Some(last)) = (inner.blocks.first(), inner.blocks.last()) else { return };
+        let (from, to) = (first.span.start, last.span.end);
+        let Some(start) = self.begin(to - from) else { return };
+        self.text.push_str(&inner.text[from..to]);
+        let moved =
+            |span: Span| Span::new(start + span.start.saturating_sub(from), start + span.end.saturating_sub(from));
+        for block in &inner.blocks {
+            let kind = match &block.kind {
+                BlockKind::Table { header, rows } => {
+                    BlockKind::Table { header: moved(*header), rows: rows.iter().map(|&row| moved(row)).collect() }
+                }
+                BlockKind::Heading(level) => BlockKind::Heading(*level),
+                BlockKind::Paragraph => BlockKind::Paragraph,
+                BlockKind::List => BlockKind::List,
+                BlockKind::Quote => BlockKind::Quote,
+                BlockKind::Fence => BlockKind::Fence,
+                BlockKind::Code => BlockKind::Code,
+                BlockKind::Record => BlockKind::Record,
+            };
+            self.blocks.push_block(Block {
+                kind,
+                span: moved(block.span),
+                heading: [heading, &block.heading].concat(),
+                lines: lines(block),
+                pages: block.pages,
+            });
+        }
+        let removed = inner.metadata.get("removed_characters").and_then(|count| count.parse::<u64>().ok());
+        self.removed.total += removed.unwrap_or(0);
+    }
+
     fn begin(&mut self, size: usize) -> Option<usize> {
         self.full |= self.text.len().saturating_add(size).saturating_add(2) > self.max_bytes;
         if self.full {

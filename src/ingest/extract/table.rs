@@ -64,6 +64,11 @@ impl Table {
         Self { first_line, carry_budget, span_budget: carry_budget.saturating_add(FREE_SPANS), ..Self::default() }
     }
 
+    /// Nothing but numbers and signs stands before the open cell.
+    pub fn is_bare(&self) -> bool {
+        self.rows.is_empty() && !self.row.iter().any(|cell| cell.text.contains(char::is_alphabetic))
+    }
+
     pub fn has_cell(&self) -> bool {
         self.cell.is_some() && !self.is_layout
     }
@@ -127,7 +132,7 @@ impl Table {
             fill(&mut cells, &mut reaching, budget, false);
             let columns = cell.columns.min(1 + self.span_budget);
             self.span_budget -= columns - 1;
-            let mut text = cell.text.replace('\n', " ").replace('|', "\\|");
+            let mut text = cell.text;
             if cell.continues
                 && text.is_empty()
                 && let Some(above) = self.rows.last().and_then(|row| row.cells.get(cells.len()))
@@ -171,9 +176,8 @@ impl Table {
         let rows = std::mem::take(&mut self.rows);
         let filled = |row: &Row| row.cells.iter().filter(|cell| !cell.is_empty()).count();
         if rows.iter().all(|row| filled(row) < 2) {
-            return Rendered::Paragraphs(
-                rows.into_iter().flat_map(|row| row.cells).filter(|cell| !cell.is_empty()).collect(),
-            );
+            let paragraphs = rows.iter().flat_map(|row| &row.cells).flat_map(|cell| cell.split('\n'));
+            return Rendered::Paragraphs(paragraphs.filter(|text| !text.is_empty()).map(str::to_owned).collect());
         }
         let headers = rows.iter().take(MAX_HEADER_ROWS).take_while(|row| row.is_header).count();
         // A table of headers alone has none.
@@ -198,7 +202,13 @@ fn lines(rows: &[Row]) -> String {
         out.push('|');
         for cell in &row.cells {
             out.push(' ');
-            out.push_str(cell);
+            for letter in cell.chars() {
+                match letter {
+                    '\n' => out.push(' '),
+                    '|' => out.push_str("\\|"),
+                    _ => out.push(letter),
+                }
+            }
             out.push_str(" |");
         }
     }

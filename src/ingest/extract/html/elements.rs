@@ -126,32 +126,84 @@ fn is_dropped(name: &str) -> bool {
             | "textarea"
             | "rt"
             | "rp"
-            | "annotation"
             | "annotation-xml"
     )
 }
 
-/// Classes that content management systems give to links that are furniture of the page.
-const FURNITURE: &[&str] =
-    &["mw-editsection", "mw-jump-link", "headerlink", "skip-link", "skip-to-content", "anchorjs-link"];
+/// Classes and ids that content management systems give to the furniture of a page, and to words for screen readers that
+/// nobody sees.
+const FURNITURE: &[&str] = &[
+    "mw-editsection",
+    "mw-jump-link",
+    "mw-cite-backlink",
+    "vector-dropdown",
+    "catlinks",
+    "navbox",
+    "printfooter",
+    "noprint",
+    "no-print",
+    "d-print-none",
+    "headerlink",
+    "hash-link",
+    "doc-anchor",
+    "anchorjs-link",
+    "skip-link",
+    "skip-to-content",
+    "skip-main-content",
+    "breadcrumb",
+    "breadcrumbs",
+    "sr-only",
+    "visually-hidden",
+    "visuallyhidden",
+    "screen-reader-text",
+    "screenreader-only",
+    "element-invisible",
+    "linenos",
+    "linenodiv",
+    "lineno",
+    "linenumber",
+    "line-number",
+    "line-numbers-rows",
+    "blob-num",
+    "cc-window",
+    "cc-banner",
+    "onetrust-consent-sdk",
+    "CybotCookiebotDialog",
+];
+
+/// Notes about cookies, whatever program writes them.
+fn is_cookie_banner(word: &str) -> bool {
+    let word = word.to_ascii_lowercase();
+    let is_about = word.contains("cookie") || word.contains("gdpr");
+    is_about && ["banner", "consent", "notice", "popup", "modal", "overlay"].iter().any(|what| word.contains(what))
+}
 
 /// Whether nothing inside the element is to be read: dropped by name, hidden by attribute or by its own style.
 pub fn is_hidden(tag: &Tag) -> bool {
     let name: &str = &tag.name;
-    if is_dropped(name) {
+    let is_formula = || attribute(tag, "encoding").is_some_and(|kind| kind.to_ascii_lowercase().contains("tex"));
+    if is_dropped(name) || (name == "annotation" && !is_formula()) {
         return true;
     }
+    // A section about cookies is no banner.
+    let is_section =
+        attribute(tag, "class").is_some_and(|class| class.split_ascii_whitespace().any(|c| c == "section"));
+    let may_float = matches!(name, "div" | "aside" | "dialog" | "form") && !is_section;
     let mut is_open = false;
     let mut hidden = false;
     for attribute in &tag.attrs {
         let value: &str = &attribute.value;
         match &*attribute.name.local {
-            "hidden" => hidden = true,
+            // What a search in the page would find is a reader's.
+            "hidden" => hidden |= !value.eq_ignore_ascii_case("until-found"),
             "open" => is_open = true,
             // On a large part of a page it only says that a dialog stands before it.
             "aria-hidden" => hidden |= value.eq_ignore_ascii_case("true") && !is_block(name),
-            "role" => hidden |= value.eq_ignore_ascii_case("navigation"),
-            "class" => hidden |= value.split_ascii_whitespace().any(|class| FURNITURE.contains(&class)),
+            "role" => hidden |= matches!(value, "navigation" | "search" | "menu" | "menubar" | "toolbar"),
+            "class" | "id" => {
+                let mut words = value.split_ascii_whitespace();
+                hidden |= words.any(|word| FURNITURE.contains(&word) || (may_float && is_cookie_banner(word)));
+            }
             "style" => hidden |= style_hides(value),
             _ => {}
         }
@@ -176,6 +228,27 @@ fn style_hides(style: &str) -> bool {
             _ => false,
         }
     })
+}
+
+/// The description of a picture, where it says something: not its file name, not one word like `logo`.
+pub fn description(tag: &Tag) -> Option<&str> {
+    let is_decoration = attribute(tag, "aria-hidden").is_some_and(|value| value.eq_ignore_ascii_case("true"))
+        || attribute(tag, "role").is_some_and(|role| matches!(role, "presentation" | "none"))
+        || attribute(tag, "hidden").is_some()
+        || attribute(tag, "style").is_some_and(style_hides)
+        || ["width", "height"].iter().any(|size| attribute(tag, size).is_some_and(|size| matches!(size, "0" | "1")));
+    let text = attribute(tag, "alt")?.trim();
+    let is_words = text.contains(char::is_whitespace) && text.contains(char::is_alphabetic);
+    let is_emoji = text.chars().count() <= 8 && !text.is_ascii() && !text.contains(char::is_alphanumeric);
+    (!is_decoration && (is_words || is_emoji)).then_some(text)
+}
+
+/// A link to a place in its own page that is no word of the text: the sign after a heading, the way past the menu.
+pub fn is_sign(link: &str) -> bool {
+    let link = link.trim();
+    let lower = link.get(..8).unwrap_or("").to_ascii_lowercase();
+    matches!(link, "#" | "¶" | "§" | "🔗" | "⚓" | "[link]" | "[edit]" | "↑" | "^" | "↩" | "↩︎")
+        || (link.len() < 60 && matches!(lower.as_str(), "skip to " | "jump to "))
 }
 
 /// The value of an attribute.

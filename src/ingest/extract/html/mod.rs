@@ -1,11 +1,13 @@
 //! HTML: the text a reader of the page sees, as headings, paragraphs, lists, tables and code.
 //!
 //! Works on html5ever's tokens and builds no tree: what is open is a flat stack, so no nesting is too deep and the time is
-//! linear whatever the page does. Scripts, styles, navigation, comments and everything hidden are left out; links keep
-//! their words and lose their addresses; images are left out. Not a browser: style sheets are not read, so what they
+//! linear whatever the page does. Scripts, styles, navigation, comments and everything hidden are left out, and what stands
+//! around a marked main part that holds most of the text; links keep their words and lose their addresses, images their
+//! descriptions alone. Not a browser: style sheets are not read, so what they
 //! hide is read as text.
 
 mod elements;
+mod regions;
 mod stack;
 mod walk;
 
@@ -42,8 +44,8 @@ impl Extract for Html {
     }
 }
 
-/// Reads a page or a fragment of one.
-fn read(source: &str, max_text_bytes: u64) -> Page {
+/// Reads a page or a fragment of one, decoded: its blocks, which know their lines, its title and its metadata.
+pub(super) fn read(source: &str, max_text_bytes: u64) -> Page {
     let is_xml = source.trim_start().starts_with("<?xml");
     let tokenizer = Tokenizer::new(Walk::new(max_text_bytes, source.len(), is_xml), TokenizerOpts::default());
     let queue = BufferQueue::default();
@@ -66,7 +68,7 @@ fn read(source: &str, max_text_bytes: u64) -> Page {
 }
 
 /// The encoding a page names in `<meta charset=…>` or `<meta http-equiv content="…; charset=…">`.
-fn declared_encoding(bytes: &[u8]) -> Option<&'static Encoding> {
+pub(super) fn declared_encoding(bytes: &[u8]) -> Option<&'static Encoding> {
     let head = bytes[..bytes.len().min(CHARSET_BYTES)].to_ascii_lowercase();
     let find = |from: usize, what: &[u8]| head[from..].windows(what.len()).position(|w| w == what).map(|at| from + at);
     let mut at = 0;

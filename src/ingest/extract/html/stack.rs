@@ -34,6 +34,11 @@ pub struct Stack {
 }
 
 impl Stack {
+    /// How many elements are open.
+    pub fn len(&self) -> usize {
+        self.open.len()
+    }
+
     pub fn is_hidden(&self) -> bool {
         self.hidden > 0
     }

@@ -160,3 +160,85 @@ fn text_has_a_limit() {
     let input = Input { bytes: html[..3500].into(), format: Format::Html, limits: &limits };
     assert_eq!(Html.extract(input).map(|d| d.text.len()).map_err(|p| p.reason), Err(reason::TOO_LARGE.into()));
 }
+
+#[test]
+fn what_stands_around_the_main_part_is_left_out_where_little_is_lost() {
+    let story = "A long story. ".repeat(20);
+    let story = story.trim_end();
+    check(
+        &format!(
+            "<h1>Site</h1><header>top</header><div>menu</div><main><h2>A</h2><p>{story}<aside>note</aside></main><footer>bottom</footer>"
+        ),
+        &["h2 [A] A", &format!("paragraph [A] {story}"), "paragraph [A] note"],
+    );
+    check(
+        &format!(
+            "<div role=main><div><p>{story}</div><blockquote>q<footer>by x</footer></blockquote></div><div>after</div>"
+        ),
+        &[&format!("paragraph [] {story}"), "quote [] q", "quote [] by x"],
+    );
+    check(
+        "<p>a long text before it<main>m</main><p>and after",
+        &["paragraph [] a long text before it", "paragraph [] m", "paragraph [] and after"],
+    );
+    check(
+        &format!("<h1>T</h1><p>{story}</p><aside>ad</aside><footer>(c)</footer>"),
+        &["h1 [T] T", &format!("paragraph [T] {story}")],
+    );
+    check(
+        "<p>x</p><footer>all there is in this page</footer>",
+        &["paragraph [] x", "paragraph [] all there is in this page"],
+    );
+    check(&format!("<table><tr><td>menu<td><main><p>{story}</main></table>"), &[&format!("paragraph [] {story}")]);
+}
+
+#[test]
+fn furniture_has_names() {
+    check(
+        "<a href='#main'>Skip to main content</a><div id=cookie-consent-bar>We use cookies<button>OK</button></div><ul class=breadcrumb><li>Home</ul>\
+         <h2>Head<a href='#head'>#</a></h2><p>a<span class=sr-only>unseen</span> b<sup><a href='#n1'>[1]</a></sup> <a href='#x'>c</a></p><div hidden=until-found>found</div><div class=section id=cookie-consent>about</div><form role=search>Search</form>",
+        &["h2 [Head] Head", "paragraph [Head] a b[1] c", "paragraph [Head] found", "paragraph [Head] about"],
+    );
+}
+
+#[test]
+fn pictures_formulas_and_numbers() {
+    check(
+        "<p>see<img src=a alt='A chart of flow'>here <img alt=logo><img alt='spacer gif' width=1><a href=x><img alt='Build status'></a></p>\
+         <p>10<sup>-6</sup> m<sup>2</sup>, 1<sup>st</sup>, <math><mi>a</mi><mi>b</mi><annotation encoding='application/x-tex'>{\\displaystyle \\frac ab}</annotation></math> and <math><mi>x</mi><annotation encoding=Maple>y</annotation></math></p>\
+         <ol><li>a<li value=5>b<li>c</ol>",
+        &[
+            "paragraph [] see A chart of flow here",
+            "paragraph [] 10^-6 m^2, 1st, \\frac ab and x",
+            "list [] 1. a\n5. b\n6. c",
+        ],
+    );
+}
+
+#[test]
+fn programs_beside_their_line_numbers() {
+    check(
+        "<table><tr><td class=linenos><pre>1\n2</pre><td><pre><code class=language-c>int a;\nint b;</code></pre></table><table><tr><th>k<th>v<tr><td>x<td><pre>a\nb</pre></table>",
+        &["fence [] ```c\nint a;\nint b;\n```", "table [] | k | v |\n| --- | --- |\n| x | a b |"],
+    );
+    check("<table><tr><td><p>a|b<p>c</table>", &["paragraph [] a|b", "paragraph [] c"]);
+}
+
+#[test]
+fn marks_and_regions_are_read_in_linear_time() {
+    let n = 50_000;
+    for piece in [
+        "<a href='#x'>",
+        "<sup>",
+        "<math><annotation encoding=tex>",
+        "<main>",
+        "<aside>",
+        "<footer><main>",
+        "<a href='#x'>#</a>",
+        "<main>x</main>",
+        "<img alt='a b'>",
+    ] {
+        let document = extract(&(piece.repeat(n) + "core"));
+        assert!(document.text.len() < 20 * n, "{piece}");
+    }
+}

@@ -2,10 +2,14 @@
 
 use std::{cell::RefCell, collections::BTreeMap};
 
-use html5ever::tokenizer::{Tag, TagKind, Token, TokenSink, TokenSinkResult};
+use html5ever::{
+    LocalName,
+    tokenizer::{Tag, TagKind, Token, TokenSink, TokenSinkResult},
+};
 
 use super::{
-    elements::{attribute, heading_level, is_block, is_hidden, is_void, raw_kind},
+    elements::{attribute, description, heading_level, is_block, is_hidden, is_sign, is_void, raw_kind},
+    regions::{Region, Regions, region},
     stack::Stack,
 };
 use crate::{
@@ -101,7 +105,27 @@ struct State {
     pre: Option<(String, String)>,
     pre_lines: Option<Lines>,
     carry_budget: usize,
+    regions: Regions,
+    /// Places in the stack of the elements that began the open regions.
+    open_regions: Vec<usize>,
+    /// Open elements that may have furniture of their own.
+    contents: usize,
+    /// What the open links, formulas and raised letters have to be looked at for when they end; innermost last.
+    marks: Vec<Mark>,
+    links: usize,
 }
+
+/// A place in the running text where an element began that may be changed when it ends.
+struct Mark {
+    element: LocalName,
+    /// Length of the run.
+    at: usize,
+    /// Links begun before it.
+    links: usize,
+}
+
+/// Most marks that are kept: elements beyond are read as they stand.
+const MAX_MARKS: usize = 1000;
 
 impl State {
     fn new(max_text_bytes: u64, source_bytes: usize, is_xml: bool) -> Self {
@@ -128,6 +152,11 @@ impl State {
             pre: None,
             pre_lines: None,
             carry_budget: source_bytes,
+            regions: Regions::default(),
+            open_regions: Vec::new(),
+            contents: 0,
+            marks: Vec::new(),
+            links: 0,
         }
     }
 
@@ -135,6 +164,7 @@ impl State {
         self.close_to(0);
         self.break_run();
         self.flush_list();
+        self.regions.apply(&mut self.out);
         Page { out: self.out, title: title(&self.title).or(self.first_heading), metadata: self.metadata }
     }
 
@@ -182,7 +212,7 @@ impl State {
             self.break_run();
         }
         if is_void(name) {
-            self.void(name);
+            self.void(name, tag);
             return false;
         }
         let closes_itself = tag.self_closing && (self.is_xml || self.stack.last_place("svg").is_some());
@@ -209,16 +239,28 @@ impl State {
     }
 
     fn close_to(&mut self, place: usize) {
-        for element in self.stack.close_to(place) {
+        let closed = self.stack.close_to(place);
+        let innermost = place + closed.len();
+        for (at, element) in (place..innermost).rev().zip(closed) {
             if element.was_read {
-                self.closed(&element.name);
+                self.closed(&element.name, at);
             } else if is_block(&element.name) {
                 self.break_run();
             }
         }
     }
 
-    fn void(&mut self, name: &str) {
+    fn void(&mut self, name: &str, tag: &Tag) {
+        // A picture in a link is a button, a badge or a thumbnail.
+        if name == "img"
+            && self.stack.last_place("a").is_none()
+            && let Some(words) = description(tag)
+        {
+            let gap = !(self.run.is_empty() || self.run.ends_with([' ', '\n'])) && words.contains(' ');
+            self.text(if gap { " " } else { "" });
+            self.text(words);
+            self.text(if words.contains(' ') { " " } else { "" });
+        }
         if name != "br" || self.stack.is_hidden() {
             return;
         }
@@ -235,7 +277,14 @@ impl State {
 
     /// An element that is read has begun.
     fn opened(&mut self, name: &str, tag: &Tag) {
+        if is_content(name) {
+            self.contents += 1;
+        }
+        if let Some(region) = region(name, tag, self.contents > usize::from(is_content(name))) {
+            self.begin_region(region);
+        }
         match name {
+            "a" | "math" | "annotation" | "sup" => self.mark(name, tag),
             "title" => self.in_title = true,
             "html" => {
                 if let Some(lang) = attribute(tag, "lang").and_then(title) {
@@ -244,7 +293,7 @@ impl State {
             }
             "ul" | "menu" | "dir" | "dl" => self.lists.push(None),
             "ol" => self.lists.push(Some(attribute(tag, "start").and_then(|s| s.trim().parse().ok()).unwrap_or(1))),
-            "li" | "dt" => self.item(),
+            "li" | "dt" => self.item(attribute(tag, "value")),
             "blockquote" => {
                 self.flush_list();
                 self.quotes += 1;
@@ -261,7 +310,9 @@ impl State {
                 };
                 self.with_table(|table| table.begin_cell(name == "th", columns, rows));
             }
-            "pre" if self.pre.is_none() && !self.in_cell() => {
+            "pre" if self.pre.is_none() && (!self.in_cell() || self.is_bare_table()) => {
+                // A program in a table of its own, beside its line numbers.
+                self.lay_out();
                 self.flush_list();
                 self.pre = Some((String::new(), language(tag).unwrap_or_default()));
             }
@@ -283,11 +334,16 @@ impl State {
     }
 
     /// An element has ended, by its end tag or another's.
-    fn closed(&mut self, name: &str) {
+    fn closed(&mut self, name: &str, place: usize) {
         if is_block(name) {
             self.break_run();
         }
+        self.contents = self.contents.saturating_sub(usize::from(is_content(name)));
+        if self.open_regions.last() == Some(&place) {
+            self.end_region();
+        }
         match name {
+            "a" | "math" | "annotation" | "sup" => self.end_mark(name),
             "ul" | "ol" | "menu" | "dir" | "dl" => {
                 if self.lists.pop().is_some() && self.lists.is_empty() {
                     self.flush_list();
@@ -307,6 +363,70 @@ impl State {
             "tr" => self.with_table(Table::end_row),
             "table" => self.end_table(),
             "pre" => self.end_pre(),
+            _ => {}
+        }
+    }
+
+    // ---- regions and marks ----
+
+    fn begin_region(&mut self, region: Region) {
+        self.flush_list();
+        self.lay_out();
+        if region == Region::Main {
+            // Headings around the main part are those of the site.
+            self.path.clear();
+            self.titles.clear();
+        }
+        self.regions.begin(region, self.out.text.len());
+        self.open_regions.push(self.stack.len().saturating_sub(1));
+    }
+
+    fn end_region(&mut self) {
+        self.flush_list();
+        self.open_regions.pop();
+        self.regions.end(self.out.text.len());
+    }
+
+    fn mark(&mut self, name: &str, tag: &Tag) {
+        self.links += usize::from(name == "a");
+        let is_marked = match name {
+            "a" => attribute(tag, "href").is_some_and(|href| href.starts_with('#')),
+            _ => true,
+        };
+        if is_marked && self.pre.is_none() && self.marks.len() < MAX_MARKS {
+            self.marks.push(Mark { element: tag.name.clone(), at: self.run.len(), links: self.links });
+        }
+    }
+
+    fn end_mark(&mut self, name: &str) {
+        if self.marks.last().is_none_or(|mark| *mark.element != *name) {
+            return;
+        }
+        let Some(mark) = self.marks.pop() else { return };
+        let Some(inside) = self.run.get(mark.at..) else { return };
+        match name {
+            "a" if is_sign(inside) => self.run.truncate(mark.at),
+            // A formula as it was written says more than its parts in a row.
+            "annotation" => {
+                let formula = inside.trim();
+                let formula =
+                    formula.strip_prefix("{\\displaystyle").and_then(|f| f.strip_suffix('}')).unwrap_or(formula);
+                let formula = formula.trim().to_owned();
+                if let Some(math) =
+                    self.marks.last().filter(|mark| *mark.element == *"math" && mark.at <= self.run.len())
+                {
+                    let start = math.at;
+                    self.run.truncate(start);
+                    self.run.push_str(&formula);
+                }
+            }
+            // Ten to the sixth is not a hundred and six.
+            "sup" if mark.links == self.links && is_power(inside) => {
+                let before = self.run.get(..mark.at).and_then(|run| run.chars().next_back());
+                if before.is_some_and(|c| c.is_alphanumeric() || c == ')') {
+                    self.run.insert(mark.at, '^');
+                }
+            }
             _ => {}
         }
     }
@@ -347,6 +467,7 @@ impl State {
             }
             return;
         }
+        self.marks.clear();
         let run = std::mem::take(&mut self.run);
         let lines = self.run_lines.take();
         let text = run.trim();
@@ -386,7 +507,10 @@ impl State {
 
     // ---- lists ----
 
-    fn item(&mut self) {
+    fn item(&mut self, value: Option<&str>) {
+        if let (Some(Some(number)), Some(value)) = (self.lists.last_mut(), value.and_then(|v| v.trim().parse().ok())) {
+            *number = value;
+        }
         self.marker = Some(match self.lists.last_mut() {
             Some(Some(number)) => {
                 let marker = format!("{number}. ");
@@ -430,6 +554,10 @@ impl State {
         self.lay_out();
         self.tables.push(Table::new(self.line, self.carry_budget / 4));
         self.carry_budget -= self.carry_budget / 4;
+    }
+
+    fn is_bare_table(&self) -> bool {
+        self.tables.last().is_some_and(Table::is_bare)
     }
 
     /// The open table turns out to lay out a page: what it holds so far is written, the rest is running text.
@@ -478,6 +606,19 @@ impl State {
 /// How far a cell spans; 1 if it does not say.
 fn span(value: Option<&str>) -> usize {
     value.and_then(|value| value.trim().parse().ok()).unwrap_or(1)
+}
+
+/// Elements whose headers, footers and asides are their own.
+fn is_content(name: &str) -> bool {
+    matches!(name, "article" | "section" | "main" | "blockquote" | "figure" | "li" | "td" | "dd" | "details")
+}
+
+/// What stands raised as an exponent: a number or a letter, with a sign.
+fn is_power(text: &str) -> bool {
+    let text = text.trim();
+    let bare = text.trim_start_matches(['-', '+', '−', '–']);
+    let is_number = !bare.is_empty() && bare.len() <= 4 && bare.bytes().all(|byte| byte.is_ascii_digit());
+    is_number || (bare.len() == 1 && matches!(bare, "n" | "x" | "k" | "m" | "i"))
 }
 
 fn saw(lines: &mut Option<Lines>, line: u32) {
