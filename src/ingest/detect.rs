@@ -17,6 +17,16 @@ pub enum Format {
     Csv,
     Json,
     Jsonl,
+    /// One mail message.
+    Eml,
+    /// Many of them.
+    Mbox,
+    /// A web page saved as a mail message.
+    Mhtml,
+    Rtf,
+    /// XML that is no program's configuration by its name.
+    Xml,
+    Epub,
     Docx,
     Pptx,
     Xlsx,
@@ -44,6 +54,12 @@ impl Format {
             Self::Csv => "csv",
             Self::Json => "json",
             Self::Jsonl => "jsonl",
+            Self::Eml => "eml",
+            Self::Mbox => "mbox",
+            Self::Mhtml => "mhtml",
+            Self::Rtf => "rtf",
+            Self::Xml => "xml",
+            Self::Epub => "epub",
             Self::Docx => "docx",
             Self::Pptx => "pptx",
             Self::Xlsx => "xlsx",
@@ -77,15 +93,15 @@ pub fn detect(name: &str, bytes: &[u8]) -> Format {
     let named = by_name(name, &extension);
     match named {
         Some(Format::Code(_) | Format::Markdown | Format::Csv | Format::Json | Format::Jsonl | Format::Html) => {}
+        Some(Format::Eml | Format::Mbox | Format::Mhtml) => {}
+        None | Some(Format::Text) if mail_kind(bytes).is_some() => return mail_kind(bytes).unwrap_or(Format::Text),
         _ if looks_like_html(bytes) => return Format::Html,
+        None | Some(Format::Text) if bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).starts_with(b"<?xml") => {
+            return Format::Xml;
+        }
         // Text under a name that promises a container: what it is called is not what it is.
         Some(format) if is_container(format) && !bytes.is_empty() => return Format::Text,
-        Some(Format::Unsupported(_) | Format::Binary) if !bytes.is_empty() => {
-            return match named {
-                Some(Format::Unsupported(what)) if is_text_format(what) => Format::Unsupported(what),
-                _ => Format::Text,
-            };
-        }
+        Some(Format::Unsupported(_) | Format::Binary) if !bytes.is_empty() => return Format::Text,
         _ => {}
     }
     named.or_else(|| by_shebang(bytes)).unwrap_or(Format::Text)
@@ -130,7 +146,8 @@ fn by_signature(extension: &str, bytes: &[u8]) -> Option<Format> {
         return Some(match zip_format(bytes) {
             // No members tell, but the name does: it is to be one, and its reader says what is missing.
             Format::Unsupported("zip") => {
-                office_name(extension).filter(|format| is_container(*format)).unwrap_or(Format::Unsupported("zip"))
+                let named = if extension == "epub" { Some(Format::Epub) } else { office_name(extension) };
+                named.filter(|format| is_container(*format)).unwrap_or(Format::Unsupported("zip"))
             }
             format => format,
         });
@@ -142,7 +159,7 @@ fn by_signature(extension: &str, bytes: &[u8]) -> Option<Format> {
         return Some(format);
     }
     if start.starts_with(b"{\\rtf") {
-        return Some(Format::Unsupported("rtf"));
+        return Some(Format::Rtf);
     }
     None
 }
@@ -153,7 +170,7 @@ fn zip_format(bytes: &[u8]) -> Format {
     let kind = bytes.get(30..).and_then(|rest| rest.strip_prefix(b"mimetype")).unwrap_or_default();
     let kind = kind.strip_prefix(b"application/").unwrap_or_default();
     let kinds: [(&[u8], Format); 4] = [
-        (b"epub+zip", Format::Unsupported("epub")),
+        (b"epub+zip", Format::Epub),
         (b"vnd.oasis.opendocument.text", Format::Odt),
         (b"vnd.oasis.opendocument.spreadsheet", Format::Ods),
         (b"vnd.oasis.opendocument.presentation", Format::Odp),
@@ -170,7 +187,7 @@ fn zip_format(bytes: &[u8]) -> Format {
         ("word/", Format::Docx),
         ("xl/", Format::Xlsx),
         ("ppt/", Format::Pptx),
-        ("meta-inf/container.xml", Format::Unsupported("epub")),
+        ("meta-inf/container.xml", Format::Epub),
     ];
     // The first that tells: where the directory is lost, later names may be those of a package in it.
     let of_name = |name: &String| folders.iter().find(|(start, _)| name.starts_with(start)).map(|&(_, format)| format);
@@ -258,6 +275,8 @@ fn flat_opendocument(start: &[u8]) -> Option<Format> {
 fn is_container(format: Format) -> bool {
     match format {
         Format::Pdf
+        | Format::Rtf
+        | Format::Epub
         | Format::Docx
         | Format::Pptx
         | Format::Xlsx
@@ -272,6 +291,10 @@ fn is_container(format: Format) -> bool {
         | Format::Csv
         | Format::Json
         | Format::Jsonl
+        | Format::Eml
+        | Format::Mbox
+        | Format::Mhtml
+        | Format::Xml
         | Format::Unsupported(_)
         | Format::Binary => false,
     }
@@ -326,9 +349,28 @@ fn looks_like_html(bytes: &[u8]) -> bool {
     marks.iter().any(|mark| lower.starts_with(mark))
 }
 
-/// Formats that are text in themselves but make no sense read as such.
-fn is_text_format(what: &str) -> bool {
-    matches!(what, "eml" | "mbox" | "rtf")
+/// Mail under any name: header fields that only mail has; after a `From ` line it is a mailbox.
+fn mail_kind(bytes: &[u8]) -> Option<Format> {
+    let head = &bytes[..bytes.len().min(16 << 10)];
+    let is_mailbox = head.starts_with(b"From ");
+    let (mut only_mail, mut any) = (0, 0);
+    for line in head.split(|&byte| byte == b'\n').skip(usize::from(is_mailbox)) {
+        let line = line.trim_ascii_end();
+        if matches!(line.first(), Some(b' ' | b'\t')) && any > 0 {
+            continue;
+        }
+        let Some(colon) = line.iter().position(|&byte| byte == b':') else { break };
+        match line[..colon].to_ascii_lowercase().as_slice() {
+            b"received" | b"message-id" | b"mime-version" | b"return-path" | b"delivered-to" => only_mail += 1,
+            b"from" | b"to" | b"subject" | b"date" => any += 1,
+            name if name.iter().all(|byte| byte.is_ascii_graphic()) => {}
+            _ => break,
+        }
+    }
+    match is_mailbox {
+        true => (only_mail + any > 1).then_some(Format::Mbox),
+        false => (only_mail > 0 && any > 1).then_some(Format::Eml),
+    }
 }
 
 fn by_shebang(bytes: &[u8]) -> Option<Format> {
@@ -375,10 +417,13 @@ fn by_name(name: &str, extension: &str) -> Option<Format> {
         "csv" | "tsv" | "tab" | "psv" => Format::Csv,
         "json" | "json5" | "jsonc" | "geojson" | "webmanifest" | "ipynb" | "har" => Format::Json,
         "jsonl" | "ndjson" => Format::Jsonl,
-        "eml" => Format::Unsupported("eml"),
-        "mbox" => Format::Unsupported("mbox"),
-        "rtf" => Format::Unsupported("rtf"),
-        "epub" => Format::Unsupported("epub"),
+        "eml" | "emlx" => Format::Eml,
+        "mbox" | "mbx" => Format::Mbox,
+        "mht" | "mhtml" => Format::Mhtml,
+        "xml" | "nxml" | "svg" | "rss" | "atom" | "opml" | "fb2" | "tei" | "dita" | "dbk" | "docbook" | "kml"
+        | "gpx" | "tmx" | "xlf" | "xliff" => Format::Xml,
+        "rtf" => Format::Rtf,
+        "epub" => Format::Epub,
         other => return office_name(other).or_else(|| language(other).map(Format::Code)),
     })
 }
@@ -435,7 +480,7 @@ fn language(extension: &str) -> Option<&'static str> {
         "mk" => "make",
         "dockerfile" => "dockerfile",
         "css" | "scss" | "sass" | "less" => "css",
-        "xml" | "xsd" | "xsl" | "xslt" | "svg" | "rss" | "atom" | "plist" | "csproj" | "wsdl" => "xml",
+        "xsd" | "xsl" | "xslt" | "plist" | "csproj" | "wsdl" | "rng" | "dtd" => "xml",
         "toml" => "toml",
         "yaml" | "yml" => "yaml",
         "ini" | "cfg" | "conf" | "properties" | "editorconfig" | "desktop" | "service" => "ini",
@@ -487,7 +532,7 @@ mod tests {
         check("x.zip", b"PK\x03\x04....hello.txt", Format::Unsupported("zip"));
         check("x.zip", &zip("mimetypeapplication/vnd.oasis.opendocument.text"), Format::Odt);
         check("x.xml", FLAT, Format::Ods);
-        check("x.txt", b"{\\rtf1\\ansi hello}", Format::Unsupported("rtf"));
+        check("x.txt", b"{\\rtf1\\ansi hello}", Format::Rtf);
         check("x.docx", b"only text", Format::Text);
         check("x.pdf", b"garbage %PDF-1.4 after some bytes", Format::Pdf);
         check("new.docx", &compound("EncryptedPackage"), Format::Docx);
@@ -510,7 +555,7 @@ mod tests {
             ("a.csv", Format::Csv),
             ("a.json", Format::Json),
             ("a.jsonl", Format::Jsonl),
-            ("mail.eml", Format::Unsupported("eml")),
+            ("mail.eml", Format::Eml),
             (".gitignore", Format::Text),
             ("strange.qqq", Format::Text),
             ("", Format::Text),

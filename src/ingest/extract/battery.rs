@@ -7,7 +7,7 @@ use crate::ingest::document::Document;
 
 /// A file name for each extractor, with a good file of its format.
 fn formats() -> Vec<(&'static str, Vec<u8>)> {
-    let good: [(&str, &str); 8] = [
+    let good: [(&str, &str); 12] = [
         ("a.txt", "One line.\nÄnother one.\n\nA second paragraph, 名前はまだ無い.\n"),
         (
             "a.md",
@@ -22,8 +22,22 @@ fn formats() -> Vec<(&'static str, Vec<u8>)> {
         ("a.csv", "name,note\n\"ann\",\"two\nlines\"\nbo,é\n"),
         ("a.json", "{\"a\": [1, {\"b\": \"\\u00e9\"}],\n \"c\": {\"d\": null}}"),
         ("a.jsonl", "{\"a\": 1}\n{\"b\": [\"é\", {\"c\": 2}]}\n"),
+        (
+            "a.eml",
+            "From: A <a@x.org>\nSubject: =?utf-8?Q?gr=C3=BC=C3=9Fe?=\nContent-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: text/html; charset=utf-8\nContent-Transfer-Encoding: quoted-printable\n\n<p>caf=C3=A9\n--b\nContent-Disposition: attachment; filename=a.txt\n\nattached\n--b--\n",
+        ),
+        ("a.mbox", "From a 10:00 2026\nSubject: one\n\n>From here\n\nFrom b 10:00 2026\nSubject: two\n\n> quoted é\n"),
+        (
+            "a.rtf",
+            "{\\rtf1\\ansi{\\fonttbl{\\f0\\fcharset128 X;}}{\\stylesheet{\\s1 heading 1;}}\\pard\\s1 Head\\par\\pard\\f0\\'82\\'b1\\u945?{\\footnote note}\\par\\trowd\\intbl a\\cell b\\cell\\row\\pard end}",
+        ),
+        (
+            "a.xml",
+            "<?xml version=\"1.0\"?>\n<list>\n<item id=\"1\"><name>é &amp; one</name></item>\n<item><name>two</name></item></list>\n",
+        ),
     ];
     let mut formats: Vec<_> = good.into_iter().map(|(name, text)| (name, text.as_bytes().to_vec())).collect();
+    formats.push(("a.epub", small_epub()));
     if cfg!(feature = "pdf") {
         formats.push(("a.pdf", small_pdf()));
     }
@@ -40,7 +54,15 @@ fn formats() -> Vec<(&'static str, Vec<u8>)> {
 
 /// Formats that are not text: one file after another is no longer file.
 fn is_container(name: &str) -> bool {
-    [".pdf", ".docx", ".pptx", ".xlsx", ".odt", ".odp", ".ods"].iter().any(|end| name.ends_with(end))
+    [".pdf", ".docx", ".pptx", ".xlsx", ".odt", ".odp", ".ods", ".epub", ".rtf"].iter().any(|end| name.ends_with(end))
+}
+
+fn small_epub() -> Vec<u8> {
+    zipped(&[
+        ("META-INF/container.xml", "<container><rootfile full-path='a.opf'/></container>"),
+        ("a.opf", "<package><item id='1' href='1.xhtml'/><spine><itemref idref='1'/></spine></package>"),
+        ("1.xhtml", "<html><body><h1>One</h1><p>é</p></body></html>"),
+    ])
 }
 
 /// A PDF of one page with one line of text and a right index.
@@ -179,7 +201,7 @@ fn a_file_cut_at_any_place() {
 fn text_over_the_limit_is_refused() {
     let limits = Limits { max_text_bytes: 1000, ..Limits::default() };
     for (name, good) in formats() {
-        let long = if is_container(name) { continue } else { good.repeat(200) };
+        let long = if is_container(name) || name.ends_with(".eml") { continue } else { good.repeat(200) };
         let got = extract(name, long, &limits).map(|document| document.text.len()).map_err(|problem| problem.reason);
         assert_eq!(got, Err(reason::TOO_LARGE.into()), "{name}");
     }
@@ -268,6 +290,29 @@ fn pieces() -> impl Strategy<Value = String> {
             "\0",
             "\u{e0041}",
             "👩\u{200d}👧",
+            "Content-Type: multipart/mixed; boundary=b\n",
+            "Content-Type: message/rfc822\n\n",
+            "Content-Transfer-Encoding: base64\n",
+            "Subject: =?utf-8?Q?",
+            "--b\n",
+            "--b--\n",
+            "From a 10:00 2026\n",
+            "\\par ",
+            "\\cell ",
+            "\\row ",
+            "\\intbl ",
+            "\\'e9",
+            "\\u945?",
+            "{\\footnote ",
+            "{\\fonttbl{\\f0\\fcharset128 ",
+            "<?xml version='1.0'?>",
+            "<!DOCTYPE a [<!ENTITY b 'c'>]>",
+            "<sec>",
+            "</sec>",
+            "<item a='b c'>",
+            "</item>",
+            "<![CDATA[",
+            "]]>",
         ])
         .prop_map(str::to_owned),
     ];
@@ -388,6 +433,12 @@ proptest! {
         for name in ["a.txt", "a.md", "a.html", "a.csv", "a.json", "a.jsonl", "a.rs", "a.py", "a.toml", "a.yaml"] {
             check(name, text.as_bytes());
         }
+        for name in ["a.eml", "a.mbox", "a.xml"] {
+            check(name, text.as_bytes());
+        }
+        check("a.rtf", format!("{{\\rtf1 {text}").as_bytes());
+        check("a.xml", format!("<rss><item>{text}").as_bytes());
+        check("a.xml", format!("<article><p>{text}").as_bytes());
     }
 
     #[test]
@@ -395,6 +446,10 @@ proptest! {
         for name in ["a.txt", "a.md", "a.html", "a.csv", "a.json", "a.jsonl", "a.rs", "a.pdf", "a.docx", "a.xls"] {
             check(name, &bytes);
         }
+        for name in ["a.eml", "a.mbox", "a.xml", "a.epub"] {
+            check(name, &bytes);
+        }
+        check("a.rtf", &[b"{\\rtf1 ", &bytes[..]].concat());
     }
 
     #[test]

@@ -12,11 +12,15 @@ mod csv;
 mod docx;
 mod drawing;
 mod encoding;
+mod epub;
 mod flow;
 mod front_matter;
 mod html;
 mod json;
+mod mail;
 mod markdown;
+mod markup;
+mod nested;
 mod numerals;
 mod odf;
 mod ooxml;
@@ -27,6 +31,7 @@ mod package;
 mod pdf;
 mod pool;
 mod pptx;
+mod rtf;
 mod sheets;
 mod symbols;
 mod table;
@@ -45,6 +50,7 @@ use super::{
 };
 use crate::index::Problem;
 pub(super) use encoding::is_wide;
+use nested::Nest;
 pub use pool::Extractor;
 
 /// How extraction is run.
@@ -87,11 +93,11 @@ impl Default for Limits {
 pub mod reason {
     /// Failure: bytes that are no text and no known format; the source is to be skipped.
     pub const BINARY: &str = "binary";
-    /// Failure: a known format that is not read.
+    /// Failure: a known format that is not read. Warning: files in it (attachments) are of such formats.
     pub const UNSUPPORTED: &str = "unsupported";
     /// Failure or warning: nothing in it.
     pub const EMPTY: &str = "empty";
-    /// Failure: needs a password.
+    /// Failure: needs a password or a key. Warning: a part of it does.
     pub const ENCRYPTED: &str = "encrypted";
     /// Failure: more text than the limit.
     pub const TOO_LARGE: &str = "too_large";
@@ -109,7 +115,7 @@ pub mod reason {
     pub const NO_TEXT_LAYER: &str = "no_text_layer";
     /// Warning: the text that was found is not what a reader sees (a font without a key to its letters).
     pub const GARBLED: &str = "garbled";
-    /// Warning: pages after the limit were left out.
+    /// Warning: what comes after a limit (pages, files inside) was left out.
     pub const TRUNCATED: &str = "truncated";
     /// Warning: byte sequences that are not valid in the encoding.
     pub const REPLACED_CHARACTERS: &str = "replaced_characters";
@@ -136,6 +142,11 @@ struct Input<'a> {
 /// Reads one format.
 trait Extract {
     fn extract(&self, input: Input<'_>) -> Result<Document, Problem>;
+
+    /// Reads a file that stands in another one. Only what holds files itself has to know.
+    fn extract_nested(&self, input: Input<'_>, _nest: &mut Nest) -> Result<Document, Problem> {
+        self.extract(input)
+    }
 }
 
 /// The extractor of each format.
@@ -148,6 +159,11 @@ fn extractor(format: Format) -> Result<&'static dyn Extract, Problem> {
         Format::Csv => &csv::Csv,
         Format::Json => &json::Json,
         Format::Jsonl => &json::Jsonl,
+        Format::Eml | Format::Mhtml => &mail::Eml,
+        Format::Mbox => &mail::Mbox,
+        Format::Rtf => &rtf::Rtf,
+        Format::Xml => &markup::Xml,
+        Format::Epub => &epub::Epub,
         Format::Docx => &docx::Docx,
         Format::Pptx => &pptx::Pptx,
         Format::Xlsx | Format::Xls => &sheets::Workbook,
@@ -168,11 +184,15 @@ fn extractor(format: Format) -> Result<&'static dyn Extract, Problem> {
 /// Extracts one file in this process. `name` is its file name, a hint only. The document obeys its contract and its
 /// limits on text and pages; time and memory are bounded by an [`Extractor`] alone. Errors are the file's problems.
 pub fn extract(name: &str, bytes: Vec<u8>, limits: &Limits) -> Result<Document, Problem> {
+    extract_nested(name, bytes, limits, &mut Nest::default())
+}
+
+fn extract_nested(name: &str, bytes: Vec<u8>, limits: &Limits, nest: &mut Nest) -> Result<Document, Problem> {
     let format = detect(name, &bytes);
     if bytes.is_empty() {
         return empty_file(format);
     }
-    let mut document = extractor(format)?.extract(Input { bytes, format, limits })?;
+    let mut document = extractor(format)?.extract_nested(Input { bytes, format, limits }, nest)?;
     document.format = format.word().into();
     if document.text.trim().is_empty() && document.warnings.is_empty() {
         document.warnings.push(problem(reason::EMPTY, "it has no text"));
@@ -186,6 +206,8 @@ fn empty_file(format: Format) -> Result<Document, Problem> {
     let nothing = problem(reason::EMPTY, "the file is empty");
     match format {
         Format::Pdf
+        | Format::Rtf
+        | Format::Epub
         | Format::Docx
         | Format::Pptx
         | Format::Xlsx
@@ -201,7 +223,11 @@ fn empty_file(format: Format) -> Result<Document, Problem> {
         | Format::Code(_)
         | Format::Csv
         | Format::Json
-        | Format::Jsonl => Ok(Document {
+        | Format::Jsonl
+        | Format::Eml
+        | Format::Mbox
+        | Format::Mhtml
+        | Format::Xml => Ok(Document {
             format: format.word().into(),
             warnings: vec![nothing],
             text_is_source: true,

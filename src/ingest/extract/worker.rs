@@ -72,7 +72,7 @@ fn contained(name: &str, bytes: Vec<u8>, limits: &Limits) -> Result<Document, Pr
     panic::catch_unwind(AssertUnwindSafe(|| extract(name, bytes, limits))).unwrap_or_else(|_| Err(panicked()))
 }
 
-fn panicked() -> Problem {
+pub(super) fn panicked() -> Problem {
     problem(reason::CRASHED, "its reader failed on it (a panic)")
 }
 
