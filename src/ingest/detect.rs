@@ -3,7 +3,7 @@
 //! Content wins over the name: a PDF called `.docx` is a PDF. The name decides between formats that are all plain text.
 //! Not for reading anything: an answer may be wrong about a file that is damaged.
 
-use super::extract::is_wide;
+use super::extract::{is_log, is_wide};
 
 /// A format, as far as extraction tells them apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +36,12 @@ pub enum Format {
     Odt,
     Ods,
     Odp,
+    Rst,
+    AsciiDoc,
+    Org,
+    Latex,
+    Notebook,
+    Log,
     /// Known, but not read: the word for what it is.
     Unsupported(&'static str),
     /// Neither text nor known.
@@ -67,6 +73,12 @@ impl Format {
             Self::Odt => "odt",
             Self::Ods => "ods",
             Self::Odp => "odp",
+            Self::Rst => "rst",
+            Self::AsciiDoc => "asciidoc",
+            Self::Org => "org",
+            Self::Latex => "latex",
+            Self::Notebook => "notebook",
+            Self::Log => "log",
             Self::Unsupported(what) => what,
             Self::Binary => "binary",
         }
@@ -93,6 +105,7 @@ pub fn detect(name: &str, bytes: &[u8]) -> Format {
     let named = by_name(name, &extension);
     match named {
         Some(Format::Code(_) | Format::Markdown | Format::Csv | Format::Json | Format::Jsonl | Format::Html) => {}
+        Some(Format::Rst | Format::AsciiDoc | Format::Org | Format::Latex | Format::Notebook | Format::Log) => {}
         Some(Format::Eml | Format::Mbox | Format::Mhtml) => {}
         None | Some(Format::Text) if mail_kind(bytes).is_some() => return mail_kind(bytes).unwrap_or(Format::Text),
         _ if looks_like_html(bytes) => return Format::Html,
@@ -104,7 +117,15 @@ pub fn detect(name: &str, bytes: &[u8]) -> Format {
         Some(Format::Unsupported(_) | Format::Binary) if !bytes.is_empty() => return Format::Text,
         _ => {}
     }
-    named.or_else(|| by_shebang(bytes)).unwrap_or(Format::Text)
+    match named.or_else(|| by_shebang(bytes)).unwrap_or(Format::Text) {
+        Format::Text if looks_like_log(bytes) => Format::Log,
+        format => format,
+    }
+}
+
+/// Begins like a log. Wide encodings are not looked into: their logs are read as text.
+fn looks_like_log(bytes: &[u8]) -> bool {
+    is_log(&String::from_utf8_lossy(&bytes[..bytes.len().min(SAMPLE_BYTES / 4)]))
 }
 
 /// The file extension for what people call a format: an extension itself (`md`, `.rs`) or one of our words (`markdown`).
@@ -410,12 +431,18 @@ fn by_name(name: &str, extension: &str) -> Option<Format> {
         return Some(Format::Code(language));
     }
     Some(match extension {
-        "txt" | "text" | "log" | "rst" | "adoc" | "asciidoc" | "org" | "tex" | "latex" | "srt" | "vtt" => Format::Text,
+        "txt" | "text" | "srt" | "vtt" => Format::Text,
+        "log" => Format::Log,
+        "ipynb" => Format::Notebook,
+        "rst" | "rest" => Format::Rst,
+        "adoc" | "asciidoc" | "asc" => Format::AsciiDoc,
+        "org" => Format::Org,
+        "tex" | "latex" | "ltx" => Format::Latex,
         "md" | "markdown" | "mdown" | "mkd" | "mkdn" | "mdx" | "qmd" | "rmd" => Format::Markdown,
         "html" | "htm" | "xhtml" | "xht" => Format::Html,
         "pdf" => Format::Pdf,
         "csv" | "tsv" | "tab" | "psv" => Format::Csv,
-        "json" | "json5" | "jsonc" | "geojson" | "webmanifest" | "ipynb" | "har" => Format::Json,
+        "json" | "json5" | "jsonc" | "geojson" | "webmanifest" | "har" => Format::Json,
         "jsonl" | "ndjson" => Format::Jsonl,
         "eml" | "emlx" => Format::Eml,
         "mbox" | "mbx" => Format::Mbox,
@@ -576,7 +603,7 @@ mod tests {
         check("a.docx", &noise, Format::Docx);
         let mut log = b"a line\n".repeat(50);
         log.push(0);
-        check("a.log", &log, Format::Text);
+        check("a.log", &log, Format::Log);
         let wide: Vec<u8> = "Wide text, no mark.\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
         check("a.txt", &wide, Format::Text);
         check("a.txt", "Größe, 名前".as_bytes(), Format::Text);

@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// A document. Blocks are in order, do not overlap, are not empty, begin and end on character boundaries, and cover every
-/// character of `text` that is not white space, except what is meant to be left out (front matter). Order, bounds and
+/// character of `text` that is not white space: what is left out (front matter, comments) is not in it. Order, bounds and
 /// boundaries are checked by [`check`](Document::check) when a worker's answer is read.
 ///
 /// `text` has `\n` as its only line end, and no NUL, byte order mark, soft hyphen, bidi control, Unicode tag or needless
@@ -21,10 +21,11 @@ pub struct Document {
     pub format: String,
     pub title: Option<String>,
     pub author: Option<String>,
-    /// Where it is text already: the source, decoded. Else what the extractor made of it.
+    /// Where it is text already: the source, decoded, without what no reader sees and without marks that say nothing, but
+    /// with every line end. Else what the extractor made of it.
     pub text: String,
     pub blocks: Vec<Block>,
-    /// `text` is the decoded source, so a line of it is a line of the source, and blocks have no `lines`; else lines come
+    /// `text` is the decoded source, line by line, so a line of it is a line of the source, and blocks have no `lines`; else lines come
     /// from blocks, if at all. JSON and JSONL are written anew as `key: value` lines, so theirs come from blocks.
     pub text_is_source: bool,
     pub pages: Option<u32>,

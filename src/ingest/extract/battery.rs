@@ -7,7 +7,7 @@ use crate::ingest::document::Document;
 
 /// A file name for each extractor, with a good file of its format.
 fn formats() -> Vec<(&'static str, Vec<u8>)> {
-    let good: [(&str, &str); 12] = [
+    let good: [(&str, &str); 18] = [
         ("a.txt", "One line.\nÄnother one.\n\nA second paragraph, 名前はまだ無い.\n"),
         (
             "a.md",
@@ -21,6 +21,27 @@ fn formats() -> Vec<(&'static str, Vec<u8>)> {
         ("a.yaml", "a: 1\nb:\n  - c: \"é\"\n"),
         ("a.csv", "name,note\n\"ann\",\"two\nlines\"\nbo,é\n"),
         ("a.json", "{\"a\": [1, {\"b\": \"\\u00e9\"}],\n \"c\": {\"d\": null}}"),
+        (
+            "a.rst",
+            ":Author: Ann\n\nTitle\n=====\n\n.. |x| replace:: y\n\nText_ |x| `a <u>`_ ``c``::\n\n    é\n\nPart\n----\n\n- a\n\n  b\n\n.. note:: N\n.. list-table::\n   :header-rows: 1\n\n   * - a\n     - b\n   * - 1\n     - 2\n\n+---+---+\n| a | b |\n+===+===+\n| 1 | 2 |\n+---+---+\n\n=== ===\na   b\n=== ===\n1   2\n=== ===\n\n.. a comment\n",
+        ),
+        (
+            "a.adoc",
+            "= Title\nAnn Bo\n:x: y\n\nText {x} https://u[a] <<b,c>>.\n\n== Part\n\n* a\n+\n----\né\n----\n\n[NOTE]\n====\nn\n====\n\n|===\n|a |b\n\n|1 |2\n|===\n\n// gone\n",
+        ),
+        (
+            "a.org",
+            "#+TITLE: T\n* TODO Head :tag:\n:PROPERTIES:\n:a: b\n:END:\nText [[u][é]].\n| a | b |\n|---+---|\n| 1 | 2 |\n#+BEGIN_SRC rs\n* x\n#+END_SRC\n# gone\n- a\n: b\n",
+        ),
+        (
+            "a.tex",
+            "\\documentclass{article}\n\\title{T}\n\\begin{document}\n\\section{A \\emph{b}}\nText % gone\n$x^2$ caf\\'e \\cite{k}.\n\n\\begin{itemize}\n\\item a\n\\end{itemize}\n\\begin{tabular}{ll}\n\\hline\na & b \\\\\n\\hline\n1 & é \\\\\n\\end{tabular}\n\\end{document}\n",
+        ),
+        (
+            "a.ipynb",
+            "{\"cells\": [{\"cell_type\": \"markdown\", \"source\": [\"# H\\n\", \"é\"]},\n {\"cell_type\": \"code\", \"source\": \"x\", \"outputs\": [{\"text\": [\"1\"]}]}], \"nbformat\": 4}",
+        ),
+        ("a.log", "2026-01-02 03:04:05 é\n\tat x\n2026-01-02 03:04:06 b\n2026-01-02 03:04:07 c\n"),
         ("a.jsonl", "{\"a\": 1}\n{\"b\": [\"é\", {\"c\": 2}]}\n"),
         (
             "a.eml",
@@ -103,15 +124,12 @@ fn check(name: &str, bytes: &[u8]) -> Option<Document> {
 fn assert_covered(name: &str, document: &Document) {
     let text = &document.text;
     let mut at = 0;
-    for (number, block) in document.blocks.iter().enumerate() {
+    for block in &document.blocks {
         let gap = &text[at..block.span.start];
-        let is_front_matter =
-            number == 0 && name.ends_with(".md") && (gap.starts_with("---") || gap.starts_with("+++"));
-        assert!(gap.trim().is_empty() || is_front_matter, "{name}: {gap:?} is in no block of {text:?}");
+        assert!(gap.trim().is_empty(), "{name}: {gap:?} is in no block of {text:?}");
         at = block.span.end;
     }
-    let is_all_front_matter = document.blocks.is_empty() && name.ends_with(".md");
-    assert!(text[at..].trim().is_empty() || is_all_front_matter, "{name}: the end is in no block");
+    assert!(text[at..].trim().is_empty(), "{name}: the end is in no block");
 }
 
 #[test]
@@ -281,6 +299,26 @@ fn pieces() -> impl Strategy<Value = String> {
             "impl Z {",
             "def f():\n    ",
             "    ",
+            ".. x::\n",
+            "=====\n",
+            "::\n",
+            "+--+\n",
+            "== ==\n",
+            "|===\n",
+            "----\n",
+            "* ",
+            "#+begin_src\n",
+            ":a: b\n",
+            "[[",
+            "]]",
+            "\\begin{tabular}",
+            "\\end{tabular}",
+            "\\section{",
+            "\\item",
+            "\\\\",
+            "&",
+            "$",
+            "%",
             "+++\n",
             "title: x\n",
             "\u{200b}",
@@ -430,7 +468,7 @@ proptest! {
 
     #[test]
     fn any_text_keeps_the_promises(text in pieces()) {
-        for name in ["a.txt", "a.md", "a.html", "a.csv", "a.json", "a.jsonl", "a.rs", "a.py", "a.toml", "a.yaml"] {
+        for name in ["a.txt", "a.md", "a.html", "a.csv", "a.json", "a.jsonl", "a.rs", "a.py", "a.toml", "a.yaml", "a.rst", "a.adoc", "a.org", "a.tex", "a.ipynb", "a.log", "a.cpp"] {
             check(name, text.as_bytes());
         }
         for name in ["a.eml", "a.mbox", "a.xml"] {

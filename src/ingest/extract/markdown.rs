@@ -1,7 +1,7 @@
 //! Markdown: the source stays the text; its parser only says where the blocks are.
 //!
-//! Front matter becomes metadata and is in no block. HTML comments are taken out of the text, but for their line ends, so
-//! lines keep their numbers: a reader of the page sees neither. Everything else is covered.
+//! Front matter becomes metadata. It and HTML comments are taken out of the text, but for their line ends, so lines keep
+//! their numbers: a reader of the page sees neither. Everything else is in a block.
 
 use std::ops::Range;
 
@@ -10,13 +10,13 @@ use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use super::{
     Extract, Input,
     blocks::Blocks,
-    clean::title,
     front_matter, problem, reason,
+    sections::Sections,
     text::{paragraphs, push_paragraphs},
 };
 use crate::{
     index::Problem,
-    ingest::document::{BlockKind, Document},
+    ingest::document::{Block, BlockKind, Document},
     types::Span,
 };
 
@@ -33,7 +33,9 @@ impl Extract for Markdown {
             document.title = facts.get("title").cloned();
             document.author = facts.get("author").or_else(|| facts.get("authors")).cloned();
             document.metadata.extend(facts);
-            body = end;
+            // Left out, but for its line ends.
+            body = document.text[..end].matches('\n').count();
+            document.text.replace_range(..end, &"\n".repeat(body));
         }
         if is_too_deep(&document.text[body..]) {
             document.warnings.push(problem(
@@ -43,16 +45,28 @@ impl Extract for Markdown {
             document.blocks = paragraphs(&document.text);
             return Ok(document);
         }
-        if let Some(text) = without_comments(&document.text, body) {
-            document.text = text;
-        }
-        let mut reader = Reader::new(&document.text, body);
-        reader.read();
-        let (blocks, first_heading) = (reader.blocks, reader.first_heading);
-        document.blocks = blocks.into_list();
-        document.title = document.title.or(first_heading);
+        let mut sections = Sections::default();
+        let source = std::mem::take(&mut document.text);
+        (document.text, document.blocks) = read(source, body, &mut sections);
+        document.title = document.title.or_else(|| sections.title());
         Ok(document)
     }
+}
+
+/// Reads Markdown that is part of another document, whose sections go on in it. What is nested too deep is plain text.
+pub fn part(source: &str, sections: &mut Sections) -> (String, Vec<Block>) {
+    if is_too_deep(source) {
+        return (source.to_owned(), paragraphs(source));
+    }
+    read(source.to_owned(), 0, sections)
+}
+
+fn read(text: String, body: usize, sections: &mut Sections) -> (String, Vec<Block>) {
+    let text = without_comments(&text, body).unwrap_or(text);
+    let mut reader = Reader { text: &text, body, blocks: Blocks::default(), sections, done: body };
+    reader.read();
+    let blocks = reader.blocks.into_list();
+    (text, blocks)
 }
 
 /// Each container mark at the start of a line opens a level; the parser's work is lines times levels.
@@ -101,27 +115,12 @@ struct Reader<'a> {
     /// Where the body begins, after the front matter.
     body: usize,
     blocks: Blocks,
-    /// Titles of the open sections and their levels.
-    path: Vec<(u8, String)>,
-    heading: Vec<String>,
+    sections: &'a mut Sections,
     /// Everything before is in a block or left out on purpose.
     done: usize,
-    first_heading: Option<String>,
 }
 
 impl<'a> Reader<'a> {
-    fn new(text: &'a str, body: usize) -> Self {
-        Self {
-            text,
-            body,
-            blocks: Blocks::default(),
-            path: Vec::new(),
-            heading: Vec::new(),
-            done: body,
-            first_heading: None,
-        }
-    }
-
     fn read(&mut self) {
         let mut events = Parser::new_ext(&self.text[self.body..], OPTIONS).into_offset_iter();
         while let Some((event, range)) = events.next() {
@@ -185,7 +184,7 @@ impl<'a> Reader<'a> {
         let kind = match end {
             TagEnd::Heading(level) => {
                 let level = level_number(level);
-                self.open_section(level, &words);
+                self.sections.open(level, &words);
                 BlockKind::Heading(level)
             }
             TagEnd::List(_) | TagEnd::DefinitionList => BlockKind::List,
@@ -210,7 +209,7 @@ impl<'a> Reader<'a> {
             | TagEnd::Image
             | TagEnd::MetadataBlock(_) => BlockKind::Paragraph,
         };
-        self.blocks.push(self.text, kind, span, &self.heading);
+        self.blocks.push(self.text, kind, span, self.sections.path());
     }
 
     /// The start of the line of `at`, if only its indentation stands before `at`: the parser leaves that out.
@@ -230,23 +229,10 @@ impl<'a> Reader<'a> {
         Span::new(table.start, table.start + rule_line)
     }
 
-    fn open_section(&mut self, level: u8, words: &str) {
-        while self.path.last().is_some_and(|(open, _)| *open >= level) {
-            self.path.pop();
-        }
-        if let Some(words) = title(words) {
-            if self.first_heading.is_none() && level == 1 {
-                self.first_heading = Some(words.clone());
-            }
-            self.path.push((level, words));
-        }
-        self.heading = self.path.iter().map(|(_, words)| words.clone()).collect();
-    }
-
     /// Covers what the parser passed over without a word: rules and link definitions.
     fn fill(&mut self, to: usize) {
         if to > self.done {
-            push_paragraphs(self.text, Span::new(self.done, to), &self.heading, &mut self.blocks);
+            push_paragraphs(self.text, Span::new(self.done, to), self.sections.path(), &mut self.blocks);
             self.done = to;
         }
     }

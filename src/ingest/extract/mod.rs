@@ -3,6 +3,7 @@
 //! [`extract`] goes from bytes to a document in this process, without any containment. [`Extractor`] does the same in a
 //! child process under limits. A new format is a file here, a line in `extractor` and a word in [`Format`].
 
+mod asciidoc;
 #[cfg(test)]
 mod battery;
 mod blocks;
@@ -17,13 +18,18 @@ mod flow;
 mod front_matter;
 mod html;
 mod json;
+mod latex;
+mod lined;
+mod log;
 mod mail;
 mod markdown;
 mod markup;
 mod nested;
+mod notebook;
 mod numerals;
 mod odf;
 mod ooxml;
+mod org;
 #[cfg(test)]
 mod outline;
 mod package;
@@ -31,7 +37,10 @@ mod package;
 mod pdf;
 mod pool;
 mod pptx;
+mod rows;
+mod rst;
 mod rtf;
+mod sections;
 mod sheets;
 mod symbols;
 mod table;
@@ -50,6 +59,7 @@ use super::{
 };
 use crate::index::Problem;
 pub(super) use encoding::is_wide;
+pub(super) use log::is_log;
 use nested::Nest;
 pub use pool::Extractor;
 
@@ -168,6 +178,12 @@ fn extractor(format: Format) -> Result<&'static dyn Extract, Problem> {
         Format::Pptx => &pptx::Pptx,
         Format::Xlsx | Format::Xls => &sheets::Workbook,
         Format::Odt | Format::Ods | Format::Odp => &odf::OpenDocument,
+        Format::Rst => &rst::Rst,
+        Format::AsciiDoc => &asciidoc::AsciiDoc,
+        Format::Org => &org::Org,
+        Format::Latex => &latex::Latex,
+        Format::Notebook => &notebook::Notebook,
+        Format::Log => &log::Log,
         #[cfg(feature = "pdf")]
         Format::Pdf => &pdf::Pdf,
         #[cfg(not(feature = "pdf"))]
@@ -227,7 +243,13 @@ fn empty_file(format: Format) -> Result<Document, Problem> {
         | Format::Eml
         | Format::Mbox
         | Format::Mhtml
-        | Format::Xml => Ok(Document {
+        | Format::Xml
+        | Format::Rst
+        | Format::AsciiDoc
+        | Format::Org
+        | Format::Latex
+        | Format::Notebook
+        | Format::Log => Ok(Document {
             format: format.word().into(),
             warnings: vec![nothing],
             text_is_source: true,

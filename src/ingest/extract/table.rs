@@ -1,5 +1,7 @@
 //! A table of a page or a document: cells into rows into lines of `| a | b |`.
 
+use crate::ingest::extract::rows::{push_row, push_rule};
+
 /// Most columns that one cell spans.
 const MAX_SPAN: usize = 64;
 
@@ -186,8 +188,8 @@ impl Table {
         let (head, body) = rows.split_at(headers);
         let mut header = lines(head);
         if headers > 0 {
-            header.push_str("\n|");
-            header.push_str(&" --- |".repeat(columns));
+            header.push('\n');
+            push_rule(&mut header, columns);
         }
         Rendered::Rows { header, rows: lines(body) }
     }
@@ -199,18 +201,7 @@ fn lines(rows: &[Row]) -> String {
         if !out.is_empty() {
             out.push('\n');
         }
-        out.push('|');
-        for cell in &row.cells {
-            out.push(' ');
-            for letter in cell.chars() {
-                match letter {
-                    '\n' => out.push(' '),
-                    '|' => out.push_str("\\|"),
-                    _ => out.push(letter),
-                }
-            }
-            out.push_str(" |");
-        }
+        push_row(&mut out, row.cells.iter().map(String::as_str));
     }
     out
 }

@@ -44,6 +44,11 @@ impl Extract for Html {
     }
 }
 
+/// The text of a fragment that stands in a document of another format.
+pub fn text(source: &str, max_text_bytes: u64) -> String {
+    read(source, max_text_bytes).out.text
+}
+
 /// Reads a page or a fragment of one, decoded: its blocks, which know their lines, its title and its metadata.
 pub(super) fn read(source: &str, max_text_bytes: u64) -> Page {
     let is_xml = source.trim_start().starts_with("<?xml");

@@ -5,7 +5,7 @@
 //! element of the outermost array of objects is a record. Blocks know the source lines they come from. Escapes are
 //! resolved, long base64 values are left out with a warning. A text that is not JSON is kept as plain text.
 
-mod lexer;
+pub(super) mod lexer;
 mod render;
 
 use lexer::{Lexer, SyntaxError};

@@ -1,20 +1,15 @@
-//! Program text and configuration: cut where something with a name begins.
+//! Program text and configuration without a grammar: cut where a line begins something with a name.
 //!
-//! No grammar: a line that begins a function, a class or a section (`symbols`) opens a block, and takes along the
+//! Used for languages that have no grammar here, for generated and minified files, and where a grammar finds nothing. A
+//! line that begins a function, a class or a section (`symbols`) opens a block, and takes along the
 //! comments, attributes and decorators right above it. What stands inside a class is cut again, by indentation. The
 //! heading is the path of names.
 
-use super::{
-    Extract, Input,
-    blocks::Blocks,
-    clean::title,
-    symbols::{Family, family, symbol},
-};
+use super::symbols::{Family, symbol};
 use crate::{
-    index::Problem,
     ingest::{
-        detect::Format,
-        document::{Block, BlockKind, Document},
+        document::{Block, BlockKind},
+        extract::{blocks::Blocks, clean::title},
     },
     types::Span,
 };
@@ -25,20 +20,6 @@ const MAX_DEPTH: usize = 6;
 /// Columns of a tab.
 const TAB: usize = 4;
 
-pub struct Code;
-
-impl Extract for Code {
-    fn extract(&self, input: Input<'_>) -> Result<Document, Problem> {
-        let Format::Code(language) = input.format else {
-            return super::text::Text.extract(input);
-        };
-        let mut document = input.decode()?;
-        document.blocks = blocks(&document.text, family(language));
-        document.metadata.insert("language".into(), language.into());
-        Ok(document)
-    }
-}
-
 /// A named thing whose block, or whose inside, is being read.
 struct Open {
     indent: usize,
@@ -46,7 +27,7 @@ struct Open {
     is_container: bool,
 }
 
-fn blocks(text: &str, family: Family) -> Vec<Block> {
+pub fn blocks(text: &str, family: Family) -> Vec<Block> {
     let mut blocks = Blocks::default();
     let mut open: Vec<Open> = Vec::new();
     let mut heading: Vec<String> = Vec::new();
@@ -154,7 +135,7 @@ impl Quote {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::symbols::family, *};
 
     fn check(language: &str, text: &str, want: &[(&str, &str)]) {
         let got: Vec<_> = blocks(text, family(language))
