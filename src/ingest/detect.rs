@@ -42,6 +42,8 @@ pub enum Format {
     Latex,
     Notebook,
     Log,
+    Man,
+    Subtitles,
     /// Known, but not read: the word for what it is.
     Unsupported(&'static str),
     /// Neither text nor known.
@@ -79,6 +81,8 @@ impl Format {
             Self::Latex => "latex",
             Self::Notebook => "notebook",
             Self::Log => "log",
+            Self::Man => "man",
+            Self::Subtitles => "subtitles",
             Self::Unsupported(what) => what,
             Self::Binary => "binary",
         }
@@ -106,6 +110,7 @@ pub fn detect(name: &str, bytes: &[u8]) -> Format {
     match named {
         Some(Format::Code(_) | Format::Markdown | Format::Csv | Format::Json | Format::Jsonl | Format::Html) => {}
         Some(Format::Rst | Format::AsciiDoc | Format::Org | Format::Latex | Format::Notebook | Format::Log) => {}
+        Some(Format::Man | Format::Subtitles) => {}
         Some(Format::Eml | Format::Mbox | Format::Mhtml) => {}
         None | Some(Format::Text) if mail_kind(bytes).is_some() => return mail_kind(bytes).unwrap_or(Format::Text),
         _ if looks_like_html(bytes) => return Format::Html,
@@ -118,9 +123,18 @@ pub fn detect(name: &str, bytes: &[u8]) -> Format {
         _ => {}
     }
     match named.or_else(|| by_shebang(bytes)).unwrap_or(Format::Text) {
+        Format::Text if is_manual(&extension, bytes) => Format::Man,
         Format::Text if looks_like_log(bytes) => Format::Log,
         format => format,
     }
+}
+
+/// A manual page: named after its section (`.1`, `.3pm`), and with the request that all of them begin with.
+fn is_manual(extension: &str, bytes: &[u8]) -> bool {
+    let is_section =
+        extension == "man" || (extension.len() <= 4 && extension.starts_with(|c: char| c.is_ascii_digit()));
+    let mut lines = bytes[..bytes.len().min(SAMPLE_BYTES)].split(|&byte| byte == b'\n');
+    is_section && lines.any(|line| [&b".TH "[..], b".Dd ", b".Dt "].iter().any(|request| line.starts_with(request)))
 }
 
 /// Begins like a log. Wide encodings are not looked into: their logs are read as text.
@@ -431,8 +445,9 @@ fn by_name(name: &str, extension: &str) -> Option<Format> {
         return Some(Format::Code(language));
     }
     Some(match extension {
-        "txt" | "text" | "srt" | "vtt" => Format::Text,
+        "txt" | "text" => Format::Text,
         "log" => Format::Log,
+        "srt" | "vtt" => Format::Subtitles,
         "ipynb" => Format::Notebook,
         "rst" | "rest" => Format::Rst,
         "adoc" | "asciidoc" | "asc" => Format::AsciiDoc,

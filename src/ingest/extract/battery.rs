@@ -7,7 +7,7 @@ use crate::ingest::document::Document;
 
 /// A file name for each extractor, with a good file of its format.
 fn formats() -> Vec<(&'static str, Vec<u8>)> {
-    let good: [(&str, &str); 18] = [
+    let good: [(&str, &str); 20] = [
         ("a.txt", "One line.\nÄnother one.\n\nA second paragraph, 名前はまだ無い.\n"),
         (
             "a.md",
@@ -41,6 +41,8 @@ fn formats() -> Vec<(&'static str, Vec<u8>)> {
             "a.ipynb",
             "{\"cells\": [{\"cell_type\": \"markdown\", \"source\": [\"# H\\n\", \"é\"]},\n {\"cell_type\": \"code\", \"source\": \"x\", \"outputs\": [{\"text\": [\"1\"]}]}], \"nbformat\": 4}",
         ),
+        ("a.1", ".TH A 1\n.SH NAME\na \\- é\n.nf\nx\n.fi\n.B b \\(em c\n"),
+        ("a.srt", "1\n00:00:01,000 --> 00:00:02,000\n<i>é</i>\n\n2\n00:00:03,000 --> 00:00:04,000\nb\n"),
         ("a.log", "2026-01-02 03:04:05 é\n\tat x\n2026-01-02 03:04:06 b\n2026-01-02 03:04:07 c\n"),
         ("a.jsonl", "{\"a\": 1}\n{\"b\": [\"é\", {\"c\": 2}]}\n"),
         (
@@ -319,6 +321,10 @@ fn pieces() -> impl Strategy<Value = String> {
             "&",
             "$",
             "%",
+            ".TH A 1\n",
+            ".nf\n",
+            "\\f",
+            "-->",
             "+++\n",
             "title: x\n",
             "\u{200b}",
@@ -468,7 +474,7 @@ proptest! {
 
     #[test]
     fn any_text_keeps_the_promises(text in pieces()) {
-        for name in ["a.txt", "a.md", "a.html", "a.csv", "a.json", "a.jsonl", "a.rs", "a.py", "a.toml", "a.yaml", "a.rst", "a.adoc", "a.org", "a.tex", "a.ipynb", "a.log", "a.cpp"] {
+        for name in ["a.txt", "a.md", "a.html", "a.csv", "a.json", "a.jsonl", "a.rs", "a.py", "a.toml", "a.yaml", "a.rst", "a.adoc", "a.org", "a.tex", "a.ipynb", "a.log", "a.cpp", "a.1", "a.srt"] {
             check(name, text.as_bytes());
         }
         for name in ["a.eml", "a.mbox", "a.xml"] {

@@ -24,7 +24,13 @@ pub struct Csv;
 impl Extract for Csv {
     fn extract(&self, input: Input<'_>) -> Result<Document, Problem> {
         let mut document = input.decode()?;
-        let separator = sniff(&document.text);
+        let separator = match named_separator(&document.text) {
+            Some((separator, length)) => {
+                document.text.replace_range(..length, "");
+                separator
+            }
+            None => sniff(&document.text),
+        };
         let (records, broken) = records(&document.text, separator);
         if let Some(line) = broken {
             document.warnings.push(problem(
@@ -38,11 +44,23 @@ impl Extract for Csv {
     }
 }
 
-/// Groups records into blocks. The first record is the header, unless a value in it is a number.
+/// The separator that a first line `sep=;` names, and the length of that line, which is for programs; its end stays.
+fn named_separator(text: &str) -> Option<(u8, usize)> {
+    let line = text.split('\n').next()?;
+    let name = line.trim().trim_matches('"').strip_prefix("sep=")?;
+    let separator = if name.is_empty() && line.contains('\t') { "\t" } else { name };
+    match separator.as_bytes() {
+        [separator] if separator.is_ascii() => Some((*separator, line.len())),
+        _ => None,
+    }
+}
+
+/// Groups records into blocks. The first record is the header, unless a value in it is a number; years are names as well,
+/// over a column or beside other names.
 fn blocks(text: &str, records: &[Span], separator: u8) -> Vec<Block> {
     let mut blocks = Blocks::default();
     let has_header =
-        records.len() > 1 && records.first().is_some_and(|&first| is_header(&text[first.range()], separator));
+        matches!(records, [first, second, ..] if is_header(&text[first.range()], &text[second.range()], separator));
     let header = records.first().filter(|_| has_header).copied();
     let mut group: Vec<Span> = Vec::new();
     let mut start = header.map_or(0, |first| first.start);
@@ -75,16 +93,22 @@ fn blocks(text: &str, records: &[Span], separator: u8) -> Vec<Block> {
     blocks.into_list()
 }
 
-fn is_header(record: &str, separator: u8) -> bool {
-    let values = record.split(char::from(separator)).map(|value| value.trim().trim_matches('"').trim());
-    let mut filled = 0;
-    for value in values {
-        if value.parse::<f64>().is_ok() {
-            return false;
-        }
-        filled += usize::from(!value.is_empty());
+fn is_header(record: &str, next: &str, separator: u8) -> bool {
+    let split = |record: &str| -> Vec<String> {
+        record.split(char::from(separator)).map(|value| value.trim().trim_matches('"').trim().to_owned()).collect()
+    };
+    let (names, below) = (split(record), split(next));
+    let is_number = |value: &String| value.parse::<f64>().is_ok();
+    let is_year = |value: &String| value.parse::<u16>().is_ok_and(|year| (1800..=2200).contains(&year));
+    if names.iter().any(|name| is_number(name) && !is_year(name)) {
+        return false;
     }
-    filled > 0
+    let has_name = names.iter().any(|name| !name.is_empty() && !is_number(name));
+    // Nothing but years: names, if what is under them is none.
+    let differs = names.iter().zip(&below).any(|(name, value)| is_year(name) && !value.is_empty() && !is_year(value));
+    let years = names.iter().filter(|name| is_year(name)).count();
+    let is_mixed = has_name && (years != 1 || differs);
+    if years == 0 { has_name } else { is_mixed || (!has_name && differs) }
 }
 
 /// Spans of the records, blank ones left out, without their line ends; and the line where a quote was opened that makes
@@ -230,6 +254,26 @@ mod tests {
         assert_eq!(table(&document, 0), ("1,2\n3,4", "", vec![]));
         assert_eq!(table(&read("a,b\n"), 0), ("a,b", "", vec![]));
         assert!(read("\n \n").blocks.is_empty());
+    }
+
+    #[test]
+    fn years_may_be_names() {
+        for (text, header) in [
+            ("name,2021,2022\nann,3,4\n", "name,2021,2022"),
+            ("2021,2022\na,b\n", "2021,2022"),
+            ("2021,2022\n2023,2024\n", ""),
+            ("ann,1990\nbo,1991\n", ""),
+            ("year,1.5\n2,3\n", ""),
+        ] {
+            assert_eq!(table(&read(text), 0).1, header, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_line_that_names_the_separator_is_for_programs() {
+        let document = read("sep=;\na,x;b\n1;2,5\n");
+        assert_eq!(document.text, "\na,x;b\n1;2,5\n");
+        assert_eq!(table(&document, 0).1, "a,x;b");
     }
 
     #[test]

@@ -254,6 +254,35 @@ mod tests {
     }
 
     #[test]
+    fn encodings_are_told_apart_by_their_bytes() {
+        let russian = "Все счастливые семьи похожи друг на друга, каждая несчастливая семья несчастлива по-своему.";
+        let japanese = "吾輩は猫である。名前はまだ無い。どこで生れたかとんと見当がつかぬ。";
+        let chinese = "学而时习之，不亦说乎？有朋自远方来，不亦乐乎？";
+        let cases = [
+            ("Shift_JIS", japanese),
+            ("EUC-JP", japanese),
+            ("GBK", chinese),
+            ("Big5", "學而時習之，不亦說乎？有朋自遠方來，不亦樂乎？"),
+            ("EUC-KR", "나 보기가 역겨워 가실 때에는 말없이 고이 보내 드리우리다"),
+            ("windows-1251", russian),
+            ("KOI8-U", russian),
+            ("IBM866", russian),
+            ("windows-1252", "Déjà vu : « Longtemps, je me suis couché de bonne heure », à ce qu’il dit."),
+            ("windows-1250", "Příliš žluťoučký kůň úpěl ďábelské ódy, řekl někdo včera večer."),
+            ("windows-1253", "Ξεσκεπάζω την ψυχοφθόρα βδελυγμία, όπως είπε χθες."),
+            ("windows-1256", "كل الناس يولدون أحرارا متساوين في الكرامة والحقوق"),
+            ("windows-1255", "כל בני האדם נולדו בני חורין ושווים בערכם ובזכויותיהם"),
+        ];
+        for (name, text) in cases {
+            let encoding = Encoding::for_label(name.as_bytes()).expect("an encoding of the standard");
+            let (bytes, _, lossy) = encoding.encode(text);
+            assert!(!lossy, "{name}");
+            let got = decode(bytes.into_owned(), None);
+            assert_eq!((got.text.as_str(), got.replaced), (text, 0), "{name}, read as {}", got.encoding);
+        }
+    }
+
+    #[test]
     fn iso_2022_jp() {
         check(b"\x1b$B$3$s$K$A$O\x1b(B ok", "こんにちは ok", "ISO-2022-JP", 0);
     }

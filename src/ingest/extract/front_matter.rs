@@ -1,6 +1,6 @@
-//! The facts that stand before a Markdown text, between `---` or `+++` lines.
+//! The facts that stand before a Markdown text, between `---` or `+++` lines or in braces.
 //!
-//! Reads what is used in practice: `key: value` (YAML) with quotes and lists of one level, and TOML. Not a YAML parser:
+//! Reads what is used in practice: `key: value` (YAML) with quotes and lists of one level, TOML, and JSON. Not a YAML parser:
 //! what it does not understand it leaves out of the metadata.
 
 use std::collections::BTreeMap;
@@ -16,6 +16,9 @@ const MAX_KEYS: usize = 64;
 /// Splits off the front matter: its facts, and the byte where the text after it begins. `None` if there is none or it is
 /// never closed.
 pub fn split(text: &str) -> Option<(BTreeMap<String, String>, usize)> {
+    if let Some(found) = json(text) {
+        return Some(found);
+    }
     let rest = text.strip_prefix("---").or_else(|| text.strip_prefix("+++"))?;
     let is_toml = text.starts_with('+');
     let first_end = rest.find('\n')?;
@@ -37,6 +40,27 @@ pub fn split(text: &str) -> Option<(BTreeMap<String, String>, usize)> {
         at += line.len();
     }
     None
+}
+
+/// An object of JSON that begins the text and ends on a line of its own.
+fn json(text: &str) -> Option<(BTreeMap<String, String>, usize)> {
+    let near = &text[..text.floor_char_boundary(MAX_BYTES.min(text.len()))];
+    if !near.starts_with('{') || !near[1..].trim_start().starts_with('"') {
+        return None;
+    }
+    let end = near.find("\n}\n")? + 3;
+    let object: serde_json::Map<String, serde_json::Value> = serde_json::from_str(&near[..end - 1]).ok()?;
+    let mut facts = BTreeMap::new();
+    for (key, value) in object.iter().take(MAX_KEYS) {
+        let said = |value: &serde_json::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let text = match value {
+            serde_json::Value::Array(items) => items.iter().map(said).collect::<Vec<_>>().join(", "),
+            serde_json::Value::Object(_) | serde_json::Value::Null => continue,
+            serde_json::Value::String(_) | serde_json::Value::Number(_) | serde_json::Value::Bool(_) => said(value),
+        };
+        insert(&mut facts, key, &text);
+    }
+    Some((facts, end))
 }
 
 fn toml_facts(inside: &str) -> BTreeMap<String, String> {
@@ -90,6 +114,9 @@ fn yaml_facts(inside: &str) -> Option<BTreeMap<String, String>> {
         }
         finish_list(&mut facts, list.take());
         let (key, value) = line.split_once(':')?;
+        if key.starts_with(['{', '[', '<', '|']) {
+            return None;
+        }
         if !value.is_empty() && !value.starts_with([' ', '\t']) {
             return None;
         }
@@ -172,6 +199,15 @@ mod tests {
     fn toml() {
         let text = "+++\ntitle = \"T\"\ntags = [\"a\", \"b\"]\nweight = 3\n[extra]\nx = 1\n+++\nbody";
         check(text, Some((&[("tags", "a, b"), ("title", "T"), ("weight", "3")], "body")));
+    }
+
+    #[test]
+    fn json() {
+        let text = "{\n  \"title\": \"T\",\n  \"tags\": [\"a\", \"b\"],\n  \"draft\": false\n}\n\nbody";
+        check(text, Some((&[("draft", "false"), ("tags", "a, b"), ("title", "T")], "\nbody")));
+        check("{\n\"title\": x\n}\n", None);
+        check("{% raw %}\n}\n", None);
+        check("---\n{\"a\": 1}\n---\n", None);
     }
 
     #[test]

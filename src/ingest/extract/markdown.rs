@@ -84,17 +84,22 @@ const OPTIONS: Options = Options::ENABLE_TABLES
     .union(Options::ENABLE_TASKLISTS)
     .union(Options::ENABLE_HEADING_ATTRIBUTES);
 
-/// The text without its HTML comments, or `None` if there are none. Comments in code are code; one that is never closed
+/// The text without its HTML comments and the imports of MDX, or `None` if there are none. Comments in code are code; one that is never closed
 /// stays.
 fn without_comments(text: &str, body: usize) -> Option<String> {
-    text[body..].contains("<!--").then_some(())?;
+    (text[body..].contains("<!--") || text[body..].contains("import ")).then_some(())?;
     let mut out = String::with_capacity(text.len());
     let mut done = 0;
     for (event, range) in Parser::new_ext(&text[body..], OPTIONS).into_offset_iter() {
+        let (mut at, end) = (body + range.start, body + range.end);
+        if matches!(event, Event::Start(Tag::Paragraph)) && is_import(&text[at..end]) && at >= done {
+            out.push_str(&text[done..at]);
+            out.extend(text[at..end].chars().filter(|&c| c == '\n'));
+            done = end;
+        }
         if !matches!(event, Event::Start(Tag::HtmlBlock) | Event::InlineHtml(_)) {
             continue;
         }
-        let (mut at, end) = (body + range.start, body + range.end);
         while let Some(open) = text[at..end].find("<!--").map(|found| at + found) {
             let Some(close) = text[open..end].find("-->").map(|found| open + found + 3) else { break };
             // A comment in a quote or a list is read twice: in the HTML block, and in a piece of it.
@@ -107,6 +112,17 @@ fn without_comments(text: &str, body: usize) -> Option<String> {
         }
     }
     (done > 0).then(|| out + &text[done..])
+}
+
+/// Lines of MDX that import components: a page shows nothing of them.
+fn is_import(paragraph: &str) -> bool {
+    paragraph.trim_end().lines().all(|line| {
+        let line = line.trim().trim_end_matches(';');
+        line.starts_with("import ")
+            && line.ends_with(['"', '\''])
+            && (line.contains(" from ") || line.len() < 100)
+            && line.matches(['"', '\'']).count() == 2
+    })
 }
 
 /// Turns the parser's events into blocks.
@@ -318,6 +334,16 @@ mod tests {
         let document = read(text);
         assert_eq!(document.text, "a  b\n\n\n\n\n>  c\n\n```\n<!-- code -->\n```\n\n<!-- open\n");
         assert_eq!(document.text.lines().count(), text.lines().count());
+    }
+
+    #[test]
+    fn imports_of_mdx_go() {
+        let document = read(
+            "---\na: b\n---\nimport X from './x'\nimport './y.css';\n\n# A\n\nWe import goods from abroad.\n\n```js\nimport X from 'x'\n```\n",
+        );
+        let texts: Vec<_> = outline(&document).iter().map(|(_, _, text)| text.to_string()).collect();
+        assert_eq!(texts, ["# A", "We import goods from abroad.", "```js\nimport X from 'x'\n```"]);
+        assert!(document.text.starts_with("\n\n\n\n\n\n# A"), "{:?}", document.text);
     }
 
     #[test]

@@ -22,6 +22,7 @@ mod latex;
 mod lined;
 mod log;
 mod mail;
+mod man;
 mod markdown;
 mod markup;
 mod nested;
@@ -42,7 +43,7 @@ mod rst;
 mod rtf;
 mod sections;
 mod sheets;
-mod symbols;
+mod subtitles;
 mod table;
 mod text;
 mod wire;
@@ -184,6 +185,8 @@ fn extractor(format: Format) -> Result<&'static dyn Extract, Problem> {
         Format::Latex => &latex::Latex,
         Format::Notebook => &notebook::Notebook,
         Format::Log => &log::Log,
+        Format::Man => &man::Man,
+        Format::Subtitles => &subtitles::Subtitles,
         #[cfg(feature = "pdf")]
         Format::Pdf => &pdf::Pdf,
         #[cfg(not(feature = "pdf"))]
@@ -249,7 +252,9 @@ fn empty_file(format: Format) -> Result<Document, Problem> {
         | Format::Org
         | Format::Latex
         | Format::Notebook
-        | Format::Log => Ok(Document {
+        | Format::Log
+        | Format::Man
+        | Format::Subtitles => Ok(Document {
             format: format.word().into(),
             warnings: vec![nothing],
             text_is_source: true,

@@ -23,12 +23,15 @@ impl<'a> Inline<'a> {
     pub fn new(source: &'a str) -> Self {
         let mut substitutions = Substitutions::new();
         for line in source.split('\n').filter(|line| line.starts_with(".. |")) {
-            if let Some((name, rest)) = line[4..].split_once('|')
-                && let Some(text) = rest.trim_start().strip_prefix("replace::")
-                && text.trim().len() <= MAX_SUBSTITUTE_BYTES
-                && substitutions.len() < MAX_SUBSTITUTES
-            {
-                substitutions.insert(name, text.trim());
+            let Some((name, rest)) = line[4..].split_once('|') else { continue };
+            // A picture says nothing in a text.
+            let text = match rest.trim_start().strip_prefix("replace::") {
+                None if rest.contains("image::") => "",
+                None => continue,
+                Some(text) => text.trim(),
+            };
+            if text.len() <= MAX_SUBSTITUTE_BYTES && substitutions.len() < MAX_SUBSTITUTES {
+                substitutions.insert(name, text);
             }
         }
         Self { substitutions, budget: source.len() }
@@ -109,7 +112,8 @@ impl<'a> Inline<'a> {
         {
             self.budget -= text.len();
             out.push_str(text);
-            return end + 2;
+            // The substitute may be a link.
+            return end + 2 + usize::from(name[end + 1..].starts_with('_'));
         }
         out.push('|');
         1

@@ -48,6 +48,7 @@ fn headings_by_the_order_of_their_adornments() {
 
 #[test]
 fn words_of_links_roles_and_substitutions() {
+    check(".. |b| image:: x.png\n   :target: y\n\n|b|_ text\n", &["paragraph  4:  text"]);
     check(
         ".. |v| replace:: 4.2\n.. _home: http://x\n\nSee `the site\n<http://x>`_, `home`_, home_ and :ref:`a place <there>`, :func:`~a.b`, ``x_`` |v| [1]_ snake_case.\n\n.. [1] The note.\n",
         &[
