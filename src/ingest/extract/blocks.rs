@@ -208,6 +208,13 @@ impl Rendered {
         self.removed.total += removed.unwrap_or(0);
     }
 
+    /// Says that the last block goes on to `page`.
+    pub fn extend_to_page(&mut self, page: u32) {
+        if let Some(pages) = self.blocks.list.last_mut().and_then(|block| block.pages.as_mut()) {
+            pages.last = pages.last.max(page);
+        }
+    }
+
     fn begin(&mut self, size: usize) -> Option<usize> {
         self.full |= self.text.len().saturating_add(size).saturating_add(2) > self.max_bytes;
         if self.full {

@@ -207,12 +207,21 @@ fn values(record: &[u8], separator: u8) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ingest::{detect::Format, extract::Limits};
+    use crate::ingest::{
+        detect::Format,
+        extract::{Limits, Passwords},
+    };
 
     fn read(text: &str) -> Document {
         let limits = Limits::default();
-        let document =
-            Csv.extract(Input { bytes: text.into(), format: Format::Csv, limits: &limits }).expect("CSV never fails");
+        let document = Csv
+            .extract(Input {
+                bytes: text.into(),
+                format: Format::Csv,
+                limits: &limits,
+                passwords: &Passwords::default(),
+            })
+            .expect("CSV never fails");
         assert_eq!(document.check(), Ok(()));
         document
     }

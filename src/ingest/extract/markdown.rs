@@ -268,12 +268,20 @@ fn level_number(level: HeadingLevel) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ingest::{detect::Format, extract::Limits};
+    use crate::ingest::{
+        detect::Format,
+        extract::{Limits, Passwords},
+    };
 
     fn read(text: &str) -> Document {
         let limits = Limits::default();
         let document = Markdown
-            .extract(Input { bytes: text.into(), format: Format::Markdown, limits: &limits })
+            .extract(Input {
+                bytes: text.into(),
+                format: Format::Markdown,
+                limits: &limits,
+                passwords: &Passwords::default(),
+            })
             .expect("Markdown never fails");
         assert_eq!(document.check(), Ok(()));
         document

@@ -34,6 +34,7 @@ mod org;
 #[cfg(test)]
 mod outline;
 mod package;
+mod passwords;
 #[cfg(feature = "pdf")]
 mod pdf;
 mod pool;
@@ -62,6 +63,7 @@ use crate::index::Problem;
 pub(super) use encoding::is_wide;
 pub(super) use log::is_log;
 use nested::Nest;
+pub use passwords::Passwords;
 pub use pool::Extractor;
 
 /// How extraction is run.
@@ -148,6 +150,7 @@ struct Input<'a> {
     bytes: Vec<u8>,
     format: Format,
     limits: &'a Limits,
+    passwords: &'a Passwords,
 }
 
 /// Reads one format.
@@ -203,7 +206,12 @@ fn extractor(format: Format) -> Result<&'static dyn Extract, Problem> {
 /// Extracts one file in this process. `name` is its file name, a hint only. The document obeys its contract and its
 /// limits on text and pages; time and memory are bounded by an [`Extractor`] alone. Errors are the file's problems.
 pub fn extract(name: &str, bytes: Vec<u8>, limits: &Limits) -> Result<Document, Problem> {
-    extract_nested(name, bytes, limits, &mut Nest::default())
+    extract_with(name, bytes, limits, &Passwords::default())
+}
+
+/// [`extract`], with passwords for what is encrypted.
+pub fn extract_with(name: &str, bytes: Vec<u8>, limits: &Limits, passwords: &Passwords) -> Result<Document, Problem> {
+    extract_nested(name, bytes, limits, &mut Nest::new(passwords.clone()))
 }
 
 fn extract_nested(name: &str, bytes: Vec<u8>, limits: &Limits, nest: &mut Nest) -> Result<Document, Problem> {
@@ -211,7 +219,9 @@ fn extract_nested(name: &str, bytes: Vec<u8>, limits: &Limits, nest: &mut Nest) 
     if bytes.is_empty() {
         return empty_file(format);
     }
-    let mut document = extractor(format)?.extract_nested(Input { bytes, format, limits }, nest)?;
+    let passwords = nest.passwords.clone();
+    let input = Input { name, bytes, format, limits, passwords: &passwords };
+    let mut document = extractor(format)?.extract_nested(input, nest)?;
     document.format = format.word().into();
     if document.text.trim().is_empty() && document.warnings.is_empty() {
         document.warnings.push(problem(reason::EMPTY, "it has no text"));

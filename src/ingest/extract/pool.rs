@@ -15,7 +15,7 @@ use std::{
 };
 
 use super::{
-    Limits, Worker, problem, reason,
+    Limits, Passwords, Worker, problem, reason,
     wire::{self, Request},
     worker,
 };
@@ -28,6 +28,7 @@ use crate::{
 pub struct Extractor {
     worker: Worker,
     limits: Limits,
+    passwords: Passwords,
     child: Option<Running>,
 }
 
@@ -40,7 +41,14 @@ struct Running {
 impl Extractor {
     /// Makes an extractor; nothing is started yet.
     pub fn new(worker: Worker, limits: Limits) -> Self {
-        Self { worker, limits, child: None }
+        Self { worker, limits, passwords: Passwords::default(), child: None }
+    }
+
+    /// Gives it passwords for encrypted documents.
+    #[must_use]
+    pub fn with_passwords(mut self, passwords: Passwords) -> Self {
+        self.passwords = passwords;
+        self
     }
 
     /// Starts the worker process, so that a program that cannot be started ends the run at once.
@@ -71,11 +79,11 @@ impl Extractor {
     /// file. Holds the document of this file only.
     pub fn extract(&mut self, name: &str, bytes: &[u8]) -> Result<Document, Problem> {
         if matches!(self.worker, Worker::InProcess) {
-            return worker::in_process(name, bytes.to_vec(), &self.limits);
+            return worker::in_process(name, bytes.to_vec(), &self.limits, &self.passwords);
         }
         self.start().map_err(|error| transient(reason::WORKER, error.to_string()))?;
         let Some(mut running) = self.child.take() else { return Err(transient(reason::WORKER, "no worker")) };
-        let request = Request { name: name.into(), limits: self.limits.clone() };
+        let request = Request { name: name.into(), limits: self.limits.clone(), passwords: self.passwords.clone() };
         let (result, late) = running.ask(&request, bytes);
         match result {
             Ok(answer) => {

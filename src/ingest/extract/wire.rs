@@ -8,7 +8,7 @@ use std::io::{self, Read, Write};
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use super::Limits;
+use super::{Limits, Passwords};
 use crate::{index::Problem, ingest::document::Document};
 
 /// Largest JSON of a frame.
@@ -21,6 +21,8 @@ const STEP_BYTES: u64 = 1 << 20;
 pub struct Request {
     pub name: String,
     pub limits: Limits,
+    #[serde(default)]
+    pub passwords: Passwords,
 }
 
 #[derive(Debug, Serialize, Deserialize)]

@@ -2,13 +2,13 @@ use super::*;
 use crate::ingest::{
     detect::Format,
     document::BlockKind,
-    extract::{Limits, reason},
+    extract::{Limits, Passwords, reason},
 };
 
 fn extract(html: &str) -> Document {
     let limits = Limits::default();
     let document = Html
-        .extract(Input { bytes: html.into(), format: Format::Html, limits: &limits })
+        .extract(Input { bytes: html.into(), format: Format::Html, limits: &limits, passwords: &Passwords::default() })
         .expect("a page always has text");
     assert_eq!(document.check(), Ok(()), "{html}");
     document
@@ -125,8 +125,14 @@ fn encodings_are_declared_or_guessed() {
         (b"\xef\xbb\xbf<meta charset=utf-16><p>\xc3\xa9", "é"),
     ] {
         let limits = Limits::default();
-        let document =
-            Html.extract(Input { bytes: html.to_vec(), format: Format::Html, limits: &limits }).expect("a page");
+        let document = Html
+            .extract(Input {
+                bytes: html.to_vec(),
+                format: Format::Html,
+                limits: &limits,
+                passwords: &Passwords::default(),
+            })
+            .expect("a page");
         assert_eq!(document.text, want);
     }
 }
@@ -157,7 +163,8 @@ fn any_nesting_is_read_in_linear_time() {
 fn text_has_a_limit() {
     let limits = Limits { max_text_bytes: 1000, ..Limits::default() };
     let html = format!("<table>{}</table>", "<tr><td>a<td>b".repeat(1000));
-    let input = Input { bytes: html[..3500].into(), format: Format::Html, limits: &limits };
+    let input =
+        Input { bytes: html[..3500].into(), format: Format::Html, limits: &limits, passwords: &Passwords::default() };
     assert_eq!(Html.extract(input).map(|d| d.text.len()).map_err(|p| p.reason), Err(reason::TOO_LARGE.into()));
 }
 

@@ -308,14 +308,15 @@ mod tests {
     use crate::ingest::{
         detect::Format,
         extract::{
-            Extract, Input, Limits,
+            Extract, Input, Limits, Passwords,
             json::{Json, Jsonl},
         },
     };
 
     fn read(extractor: &dyn Extract, text: &str) -> Document {
         let limits = Limits::default();
-        let input = Input { bytes: text.into(), format: Format::Json, limits: &limits };
+        let input =
+            Input { bytes: text.into(), format: Format::Json, limits: &limits, passwords: &Passwords::default() };
         let document = extractor.extract(input).expect("small");
         assert_eq!(document.check(), Ok(()));
         document

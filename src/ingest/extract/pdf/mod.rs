@@ -1,34 +1,35 @@
 //! PDF: the text of each page, with its page number.
 //!
-//! An engine reads pages, `tidy` makes prose of them. What an engine does not say is found out here: that a file is
+//! Two engines read pages, `tidy` makes prose of them, `layout` blocks. The second engine is asked where the text of the
+//! first is doubtful, and the better text is taken. What an engine does not say is found out here: that a file is
 //! encrypted, cut off, or without a text layer. Images are never decoded.
 
+mod assemble;
+mod engine;
+mod headings;
+mod layout;
+mod outline;
 mod oxide;
 mod quality;
-mod rtl;
+mod second;
+mod shown;
 mod tidy;
 
-use super::{
-    Extract, Input,
-    blocks::{From, Rendered},
-    clean, problem, reason,
+use self::{
+    engine::{Failure, Page},
+    outline::Bookmark,
+    oxide::{Closed, Oxide},
+    quality::Counts,
+    second::Second,
 };
-use crate::{
-    index::Problem,
-    ingest::document::{BlockKind, Document},
-};
-
-/// Reads the pages of one document. A second engine for pages the first one reads badly is another implementor.
-trait Engine {
-    fn pages(&self) -> u32;
-    /// Text of a page, from 0. An error is one sentence.
-    fn text(&self, page: u32) -> Result<String, String>;
-    /// An entry of the information dictionary.
-    fn info(&self, key: &str) -> Option<String>;
-}
+use super::{Extract, Input, Limits, blocks::Rendered, clean, problem, reason};
+use crate::{index::Problem, ingest::document::Document};
 
 /// Most pages named in a warning.
 const NAMED_PAGES: usize = 20;
+
+/// Largest file that the second engine is given: it holds all objects in memory, beside the first.
+const MAX_SECOND_BYTES: usize = 96 << 20;
 
 pub struct Pdf;
 
@@ -36,67 +37,207 @@ impl Extract for Pdf {
     fn extract(&self, input: Input<'_>) -> Result<Document, Problem> {
         let limits = input.limits;
         let is_cut_off = is_cut_off(&input.bytes);
-        let engine = oxide::open(input.bytes)?;
-        let mut document = Document { pages: Some(engine.pages()), ..Document::default() };
+        let spare = (input.bytes.len() <= MAX_SECOND_BYTES).then(|| input.bytes.clone());
+        let mut why = String::new();
+        let first = match oxide::open(input.bytes, input.passwords) {
+            Ok(engine) => Some(engine),
+            Err(Closed::Encrypted) => return Err(oxide::encrypted()),
+            Err(Closed::Damaged(failure)) => {
+                why = failure;
+                None
+            }
+        };
+        let open_second = || second::open(spare.as_deref()?, input.passwords).ok();
+        let mut source =
+            Source { first: first.as_ref().filter(|engine| engine.pages() > 0), second: None, open_second };
+        let mut document = Document::default();
         if is_cut_off {
             let what = "the end of the file is missing: what is left of it was read";
             document.warnings.push(problem(reason::DAMAGED, what));
         }
-        read(&engine, limits.max_pages, limits.max_text_bytes, &mut document)?;
-        document.title = engine.info("Title").and_then(|text| sensible_title(&text));
-        document.author = engine.info("Author").and_then(|text| sensible(&text));
-        for (key, name) in [("Subject", "subject"), ("Keywords", "keywords"), ("CreationDate", "created")] {
-            if let Some(value) = engine.info(key).and_then(|text| sensible(&text)) {
-                document.metadata.insert(name.into(), value);
-            }
+        let bookmarks = first.as_ref().map(Oxide::bookmarks).unwrap_or_default();
+        let read = read(&mut source, limits, &bookmarks, &mut document);
+        read.map_err(
+            |problem| if problem.reason == reason::DAMAGED && !why.is_empty() { unreadable(&why) } else { problem },
+        )?;
+        if let Some(engine) = &first {
+            describe(engine, &mut document);
         }
         Ok(document)
     }
 }
 
-/// Reads all pages into blocks, and says which pages gave none.
-fn read(engine: &impl Engine, max_pages: u32, max_text_bytes: u64, document: &mut Document) -> Result<(), Problem> {
-    let count = engine.pages().min(max_pages);
-    let mut pages = Vec::new();
-    let mut bytes = 0u64;
-    let (mut failed, mut blank, mut garbled) = (Vec::new(), Vec::new(), Vec::new());
-    let mut why = String::new();
-    for page in 0..count {
-        let text = engine.text(page).unwrap_or_else(|error| {
-            failed.push(page + 1);
-            why = error;
-            String::new()
+/// Writes down what the document says of itself.
+fn describe(engine: &Oxide, document: &mut Document) {
+    document.title = engine.info("Title").and_then(|text| sensible_title(&text));
+    document.author = engine.info("Author").and_then(|text| sensible(&text));
+    let language = engine.language().and_then(|text| sensible(&text));
+    document.metadata.extend(language.map(|value| ("language".into(), value)));
+    for (key, name) in [("Subject", "subject"), ("Keywords", "keywords"), ("CreationDate", "created")] {
+        if let Some(value) = engine.info(key).and_then(|text| sensible(&text)) {
+            document.metadata.insert(name.into(), value);
+        }
+    }
+    let repairs = engine.repairs();
+    if repairs.index {
+        // Nothing is lost by it as far as can be told, so it is no warning.
+        document.metadata.insert("repaired".into(), "index".into());
+    }
+    if repairs.cut {
+        document.warnings.push(problem(reason::TRUNCATED, "pages with too many operators were read in part"));
+    }
+}
+
+fn unreadable(why: &str) -> Problem {
+    problem(reason::DAMAGED, format!("cannot be read as a PDF: {why}"))
+}
+
+/// Where pages come from.
+trait Pages {
+    /// How many there are.
+    fn count(&mut self) -> u32;
+    /// A page, from 1, and whether another reading of it may be better.
+    fn page(&mut self, number: u32) -> (Result<Page, Failure>, bool);
+    /// Other readings of pages. Those that cannot be read are not among them.
+    fn again(&mut self, numbers: &[u32], take: &mut dyn FnMut(u32, Page));
+}
+
+/// Two engines. The second is opened when it is asked.
+struct Source<'a, F> {
+    first: Option<&'a Oxide>,
+    second: Option<Option<Second>>,
+    open_second: F,
+}
+
+impl<F: FnMut() -> Option<Second>> Source<'_, F> {
+    fn second(&mut self) -> Option<&Second> {
+        self.second.get_or_insert_with(&mut self.open_second).as_ref()
+    }
+}
+
+impl<F: FnMut() -> Option<Second>> Pages for Source<'_, F> {
+    fn count(&mut self) -> u32 {
+        match self.first {
+            Some(first) => first.pages(),
+            None => self.second().map_or(0, Second::pages),
+        }
+    }
+
+    fn page(&mut self, number: u32) -> (Result<Page, Failure>, bool) {
+        let Some(first) = self.first else { return (Ok(Page::default()), true) };
+        let shown = first.shown(number);
+        let page = first.page(number).map(|page| Page {
+            may_picture_text: shown.may_picture_text(),
+            shown: shown.characters,
+            ..page
         });
-        bytes += text.len() as u64;
-        if bytes > max_text_bytes {
-            return Err(super::blocks::too_large(max_text_bytes));
-        }
-        if text.trim().is_empty() && failed.last() != Some(&(page + 1)) {
-            blank.push(page + 1);
-        }
-        if quality::is_garbled(&text) {
-            garbled.push(page + 1);
-            pages.push(String::new());
-            continue;
-        }
-        pages.push(text);
+        let is_doubtful = page.as_ref().map_or(true, |page| quality::is_doubtful(&Counts::of(&page.text), shown));
+        (page, is_doubtful)
     }
-    if count == 0 || (failed.len() == pages.len() && !pages.is_empty()) {
-        let why = if why.is_empty() { "no pages were found".into() } else { why };
-        return Err(problem(reason::DAMAGED, format!("cannot be read as a PDF: {why}")));
-    }
-    let pages = tidy::tidy(pages);
-    let mut out = Rendered::new(max_text_bytes);
-    for (page, text) in (1u32..).zip(&pages) {
-        for paragraph in tidy::paragraphs(text) {
-            out.block(BlockKind::Paragraph, From { heading: &[], lines: None, page: Some(page) }, paragraph);
+
+    fn again(&mut self, numbers: &[u32], take: &mut dyn FnMut(u32, Page)) {
+        if let Some(second) = self.second() {
+            second.read(numbers, take);
         }
     }
-    out.finish(document)?;
-    document.warnings.extend(page_warnings(count, &failed, &blank, &garbled));
-    if engine.pages() > max_pages {
-        let message = format!("it has {} pages, of which {max_pages} were read", engine.pages());
+}
+
+/// Reads all pages into blocks, and says which pages gave none.
+fn read(
+    source: &mut impl Pages,
+    limits: &Limits,
+    bookmarks: &[Bookmark],
+    document: &mut Document,
+) -> Result<(), Problem> {
+    let all = source.count();
+    let count = all.min(limits.max_pages);
+    let mut pages: Vec<Page> = Vec::new();
+    let (mut failed, mut doubtful) = (Vec::new(), Vec::new());
+    let mut bytes = 0u64;
+    let mut why = String::new();
+    for number in 1..=count {
+        let (page, is_doubtful) = source.page(number);
+        if is_doubtful {
+            doubtful.push(number);
+        }
+        let page = page.unwrap_or_else(|error| {
+            failed.push(number);
+            why = error;
+            Page::default()
+        });
+        bytes += page.text.len() as u64;
+        if bytes > limits.max_text_bytes {
+            return Err(super::blocks::too_large(limits.max_text_bytes));
+        }
+        pages.push(page);
+    }
+    if !doubtful.is_empty() {
+        source.again(&doubtful, &mut |number, page| {
+            let Some(known) = pages.get_mut(number.saturating_sub(1) as usize) else { return };
+            if bytes <= limits.max_text_bytes && quality::is_better(&Counts::of(&known.text), &Counts::of(&page.text)) {
+                bytes += page.text.len() as u64;
+                *known = Page { shown: known.shown, may_picture_text: known.may_picture_text, ..page };
+            }
+        });
+        if bytes > limits.max_text_bytes {
+            return Err(super::blocks::too_large(limits.max_text_bytes));
+        }
+        failed.retain(|&number| pages.get(number as usize - 1).is_none_or(|page| page.text.is_empty()));
+    }
+    if count == 0 || failed.len() == pages.len() {
+        return Err(unreadable(if why.is_empty() { "no pages were found" } else { &why }));
+    }
+    write(pages, bookmarks, &failed, limits, document)?;
+    if all > count {
+        let message = format!("it has {all} pages, of which {count} were read");
         document.warnings.push(problem(reason::TRUNCATED, message));
+    }
+    document.pages = Some(all);
+    Ok(())
+}
+
+/// Cleans pages and writes them as blocks.
+fn write(
+    mut pages: Vec<Page>,
+    bookmarks: &[Bookmark],
+    failed: &[u32],
+    limits: &Limits,
+    document: &mut Document,
+) -> Result<(), Problem> {
+    let count = pages.len();
+    let (mut pictures, mut garbled, mut partial) = (Vec::new(), Vec::new(), Vec::new());
+    let mut with_text = count;
+    for (number, page) in (1u32..).zip(&mut pages) {
+        if page.text.trim().is_empty() {
+            with_text -= 1;
+            if page.may_picture_text && !failed.contains(&number) {
+                pictures.push(number);
+            }
+        } else if quality::is_garbled(&page.text) {
+            garbled.push(number);
+            with_text -= 1;
+            *page = Page::default();
+        } else if quality::is_partial(&page.text, page.shown) {
+            partial.push(number);
+        }
+    }
+    document.metadata.insert("pages_with_text".into(), with_text.to_string());
+    let mut texts: Vec<String> = pages.iter_mut().map(|page| tidy::page(std::mem::take(&mut page.text))).collect();
+    tidy::document(&mut texts);
+    for (page, text) in pages.iter_mut().zip(texts) {
+        page.text = text;
+    }
+    let mut out = Rendered::new(limits.max_text_bytes);
+    layout::write(&pages, bookmarks, &mut out);
+    out.finish(document)?;
+    document.warnings.extend(page_warnings(u32::try_from(count).unwrap_or(u32::MAX), failed, &pictures, &garbled));
+    if !partial.is_empty() {
+        let count = u32::try_from(count).unwrap_or(u32::MAX);
+        let message = format!(
+            "much of the text of {} has fonts without a key to its letters, and is missing",
+            listed(&partial, count)
+        );
+        document.warnings.push(problem(reason::GARBLED, message));
     }
     Ok(())
 }
@@ -177,25 +318,47 @@ fn sensible_title(text: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    struct Fake(Vec<Result<&'static str, &'static str>>);
+    /// Pages of a first engine, and what a second one makes of them.
+    struct Fake {
+        first: Vec<Result<&'static str, &'static str>>,
+        second: Vec<&'static str>,
+    }
 
-    impl Engine for Fake {
-        fn pages(&self) -> u32 {
-            self.0.len() as u32
+    impl Pages for Fake {
+        fn count(&mut self) -> u32 {
+            self.first.len() as u32
         }
-        fn text(&self, page: u32) -> Result<String, String> {
-            self.0[page as usize].map(str::to_owned).map_err(str::to_owned)
+        fn page(&mut self, number: u32) -> (Result<Page, Failure>, bool) {
+            let page = self.first[number as usize - 1];
+            let page = page
+                .map(|text| Page { text: text.into(), may_picture_text: true, ..Page::default() })
+                .map_err(str::to_owned);
+            let is_doubtful = page.as_ref().is_ok_and(|page| page.text.is_empty()) || page.is_err();
+            (page, is_doubtful)
         }
-        fn info(&self, _key: &str) -> Option<String> {
-            None
+        fn again(&mut self, numbers: &[u32], take: &mut dyn FnMut(u32, Page)) {
+            for &number in numbers {
+                if let Some(text) = self.second.get(number as usize - 1) {
+                    take(number, Page { text: (*text).into(), ..Page::default() });
+                }
+            }
         }
     }
 
-    fn check(pages: Vec<Result<&'static str, &'static str>>, max_pages: u32) -> Result<Document, Problem> {
+    fn check_both(
+        first: Vec<Result<&'static str, &'static str>>,
+        second: Vec<&'static str>,
+        max_pages: u32,
+    ) -> Result<Document, Problem> {
         let mut document = Document::default();
-        read(&Fake(pages), max_pages, 1 << 20, &mut document)?;
+        let limits = Limits { max_pages, max_text_bytes: 1 << 20, ..Limits::default() };
+        read(&mut Fake { first, second }, &limits, &[], &mut document)?;
         assert_eq!(document.check(), Ok(()));
         Ok(document)
+    }
+
+    fn check(pages: Vec<Result<&'static str, &'static str>>, max_pages: u32) -> Result<Document, Problem> {
+        check_both(pages, Vec::new(), max_pages)
     }
 
     #[test]
@@ -221,6 +384,13 @@ mod tests {
         assert_eq!(reasons(vec![Ok("a"), Err("bad")], 9), Ok(vec!["damaged".into()]));
         assert_eq!(reasons(vec![Ok(""), Ok(" ")], 9), Ok(vec!["no_text_layer".into()]));
         assert_eq!(reasons(vec![Ok("a"), Ok("b"), Ok("c")], 2), Ok(vec!["truncated".into()]));
+    }
+
+    #[test]
+    fn a_second_reading_is_taken_where_the_first_is_none() {
+        let document = check_both(vec![Ok("one"), Ok(""), Err("bad")], vec!["ONE", "two", "three"], 9).expect("pages");
+        assert_eq!(document.text, "one\n\ntwo\n\nthree");
+        assert_eq!((document.warnings.len(), document.metadata["pages_with_text"].as_str()), (0, "3"));
     }
 
     #[test]

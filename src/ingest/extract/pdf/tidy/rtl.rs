@@ -1,33 +1,72 @@
 //! Arabic and Hebrew lines that an engine gives in the order of the eye, from left to right, into reading order.
 //!
 //! Which order a line has is told by letters that end words and never begin them, and by the Arabic article, which begins
-//! them. A line that does not tell goes with its page. What is lost: a ligature of lam and alef has become two letters
-//! already, and comes out in the other order.
+//! them. A line that does not tell goes with its page. A ligature of lam and alef that has become two letters already
+//! comes out in the other order; that is mended where no word could be written so.
 
+use super::forms;
 use unicode_normalization::char::is_combining_mark;
 
-/// Puts the lines of a page in reading order that are not.
+/// Puts the lines of a page in reading order that are not, and writes presentation forms as letters.
 pub fn in_reading_order(page: String) -> String {
     if !page.contains(is_rtl) {
-        return page;
+        if !page.contains(forms::is_form) {
+            return page;
+        }
+        let mut out = String::with_capacity(page.len());
+        forms::fold(&page, &mut out);
+        return out;
     }
-    let page_votes: i64 = page.lines().map(votes).sum();
+    let folded = |line: &str| {
+        let mut out = String::with_capacity(line.len());
+        forms::fold(line, &mut out);
+        out
+    };
+    let page_votes: i64 = page.lines().map(|line| votes(&folded(line))).sum();
     let mut out = String::with_capacity(page.len());
     for line in page.split_inclusive('\n') {
         let (words, end) = line.split_at(line.trim_end_matches('\n').len());
-        let votes = votes(words);
+        let votes = votes(&folded(words));
         if words.contains(is_rtl) && (votes < 0 || (votes == 0 && page_votes < -1)) {
-            reverse(words, &mut out);
+            let mut turned = String::with_capacity(words.len());
+            // Forms are folded when their line is turned: a ligature turns as one.
+            reverse(words, &mut turned);
+            mend_lam_alef(&folded(&turned), &mut out);
         } else {
-            out.push_str(words);
+            mend_lam_alef(&folded(words), &mut out);
         }
         out.push_str(end);
     }
     out
 }
 
-fn is_rtl(letter: char) -> bool {
-    matches!(letter, '\u{591}'..='\u{5f4}' | '\u{620}'..='\u{65f}' | '\u{66e}'..='\u{6ef}' | '\u{6fa}'..='\u{6ff}' | '\u{750}'..='\u{77f}')
+/// Alef before an alef with a sign or another alef, and then lam: no word is written so, but for a ligature of lam and alef
+/// that was turned round.
+fn mend_lam_alef(line: &str, out: &mut String) {
+    let letters: Vec<char> = line.chars().collect();
+    let mut at = 0;
+    let mut in_word = false;
+    while let Some(&letter) = letters.get(at) {
+        if !in_word
+            && let Some(&['ا', second @ ('ا' | 'أ' | 'إ' | 'آ'), 'ل', after]) = letters.get(at..at + 4)
+            && after.is_alphabetic()
+        {
+            out.extend(['ا', 'ل', second]);
+            at += 3;
+            in_word = true;
+            continue;
+        }
+        // Particles of one letter stand before the article without a space.
+        in_word = letter.is_alphabetic() && !(matches!(letter, 'و' | 'ب' | 'ف' | 'ك') && !in_word);
+        out.push(letter);
+        at += 1;
+    }
+}
+
+/// Letters and signs of Arabic and Hebrew; their digits are none, for they run from left to right.
+pub fn is_rtl(letter: char) -> bool {
+    matches!(letter, '\u{591}'..='\u{5f4}' | '\u{608}' | '\u{60b}'..='\u{65f}' | '\u{66e}'..='\u{6ef}' | '\u{6fa}'..='\u{8ff}'
+        | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}')
 }
 
 /// Letters that stand at the end of a word only: teh marbuta, alef maksura, and the five final letters of Hebrew.
@@ -111,6 +150,19 @@ mod tests {
         for text in ["البرمجة بلغة Python", "שלום (עולם)", "حبيبي", "no such letters", "", "مَرحبا"]
         {
             assert_eq!(in_reading_order(text.to_owned()), text);
+        }
+    }
+
+    #[test]
+    fn lam_and_alef_are_mended() {
+        for (seen, read) in [
+            // As forms: the ligature of lam and alef with hamza below is one sign.
+            ("\u{fe94}\u{fef4}\u{fe9f}\u{fe8e}\u{fe98}\u{fee7}\u{fef9}\u{fe8d}", "الإنتاجية"),
+            ("اإلنتاجية", "الإنتاجية"),
+            ("واألول", "والأول"),
+            ("قال األب", "قال الأب"),
+        ] {
+            assert_eq!(in_reading_order(seen.to_owned()), read);
         }
     }
 
