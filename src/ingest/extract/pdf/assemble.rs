@@ -20,6 +20,9 @@ const WORD_GAP: f32 = 0.16;
 const GUTTER_GAP: f32 = 0.6;
 const CELL_GAP: f32 = 1.3;
 
+/// Room above or below a line that sets it apart from columns, in sizes of its letters.
+const EDGE_GAP: f32 = 2.2;
+
 /// What stands between cells of a row.
 const CELL_MARK: &str = "   ";
 
@@ -58,8 +61,8 @@ fn rows(mut runs: Vec<Run>) -> Vec<Vec<Segment>> {
     let mut grouped: Vec<Vec<Run>> = Vec::new();
     let mut at = (0.0f32, 0.0f32);
     for run in runs {
-        // Signs above and below the line belong to it: they are smaller, and near.
-        let reach = 0.35 * run.size.max(at.1);
+        // Signs above and below the line belong to it: they are near, for their size.
+        let reach = 0.5 * run.size.min(at.1);
         match grouped.last_mut() {
             Some(row) if (at.0 - run.base).abs() <= reach => {
                 if run.size > at.1 {
@@ -115,8 +118,11 @@ fn order(rows: Vec<Vec<Segment>>, depth: u8, lines: &mut Vec<Vec<Segment>>) {
         return;
     };
     let mut band: Vec<Vec<Segment>> = Vec::new();
-    for row in rows {
-        if row.iter().any(|segment| segment.left < gutter && segment.right > gutter) {
+    let last = rows.len().saturating_sub(1);
+    let (is_head, is_foot) = (is_apart(&rows, 0, 1), is_apart(&rows, last.saturating_sub(1), last));
+    for (at, row) in rows.into_iter().enumerate() {
+        let is_edge = (at == 0 && is_head) || (at == last && is_foot);
+        if is_edge || row.iter().any(|segment| segment.left < gutter && segment.right > gutter) {
             columns(std::mem::take(&mut band), gutter, depth, lines);
             lines.push(row);
         } else {
@@ -124,6 +130,13 @@ fn order(rows: Vec<Vec<Segment>>, depth: u8, lines: &mut Vec<Vec<Segment>>) {
         }
     }
     columns(band, gutter, depth, lines);
+}
+
+/// Whether two rows that follow each other are far apart.
+fn is_apart(rows: &[Vec<Segment>], above: usize, below: usize) -> bool {
+    let first = |at: usize| rows.get(at).and_then(|row| row.first());
+    let (Some(above), Some(below)) = (first(above), first(below)) else { return false };
+    above.base - below.base > EDGE_GAP * above.size.min(below.size)
 }
 
 fn columns(band: Vec<Vec<Segment>>, gutter: f32, depth: u8, lines: &mut Vec<Vec<Segment>>) {
@@ -243,7 +256,13 @@ struct Line {
 }
 
 fn written(rows: &[Vec<Segment>]) -> (String, Vec<(String, f32)>) {
-    let lines: Vec<Line> = rows.iter().filter_map(|row| line(row)).collect();
+    let none: &[Segment] = &[];
+    let beside = |at: Option<usize>| at.and_then(|at| rows.get(at)).map_or(none, Vec::as_slice);
+    let lines: Vec<Line> = rows
+        .iter()
+        .enumerate()
+        .filter_map(|(at, row)| line(row, [beside(at.checked_sub(1)), beside(Some(at + 1))]))
+        .collect();
     // The usual distance of lines, in sizes of their letters.
     let mut pitches: Vec<f32> = lines
         .windows(2)
@@ -272,7 +291,7 @@ fn written(rows: &[Vec<Segment>]) -> (String, Vec<(String, f32)>) {
     (out, paragraphs)
 }
 
-fn line(row: &[Segment]) -> Option<Line> {
+fn line(row: &[Segment], beside: [&[Segment]; 2]) -> Option<Line> {
     let (first, last) = (row.first()?, row.last()?);
     let widest = row.iter().max_by_key(|segment| segment.text.len())?;
     let mut text = String::new();
@@ -283,7 +302,7 @@ fn line(row: &[Segment]) -> Option<Line> {
         if words.is_empty() {
             continue;
         }
-        let is_cell = segment.left - end > CELL_GAP * segment.size.max(1.0);
+        let is_cell = segment.left - end > CELL_GAP * segment.size.max(1.0) || is_aligned(segment, beside);
         if !text.is_empty() {
             text.push_str(if is_cell { CELL_MARK } else { " " });
             is_row |= is_cell;
@@ -301,6 +320,25 @@ fn line(row: &[Segment]) -> Option<Line> {
     })
 }
 
+/// Whether a segment begins or ends where another one does in the row above or below, and not as the first there.
+fn is_aligned(segment: &Segment, beside: [&[Segment]; 2]) -> bool {
+    let near = 0.15 * segment.size;
+    beside.iter().any(|row| {
+        row.iter()
+            .skip(1)
+            .any(|other| (other.left - segment.left).abs() <= near || (other.right - segment.right).abs() <= near)
+    })
+}
+
+/// Whether a line begins with the number of a section, or of an item.
+fn is_numbered(text: &str) -> bool {
+    let Some((mark, rest)) = text.split_once(' ') else { return false };
+    let is_number = mark.len() <= 8
+        && mark.starts_with(|c: char| c.is_ascii_digit())
+        && mark.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | ')'));
+    is_number && rest.trim_start().starts_with(char::is_uppercase)
+}
+
 fn is_like(a: f32, b: f32) -> bool {
     (a - b).abs() <= 0.08 * a.max(b)
 }
@@ -315,6 +353,10 @@ fn is_break(before: &Line, line: &Line, after: Option<&Line>, usual: f32) -> boo
     // A new column, or more room than usual.
     if pitch < 0.0 {
         return !is_carried(before, line);
+    }
+    let is_full = before.right - before.left >= 0.9 * (line.right - line.left).max(before.right - before.left);
+    if is_numbered(&line.text) && !line.is_row && (!is_full || before.text.ends_with(['.', ':', '!', '?'])) {
+        return true;
     }
     if pitch > 1.3 * usual || !is_like(before.size, line.size) || before.is_row != line.is_row {
         return true;

@@ -64,6 +64,21 @@ pub fn fold(text: &str, out: &mut String) {
     }
 }
 
+/// Writes bullets as such: the codes that Windows's encoding leaves free show one, and so do some of fonts of signs.
+pub fn bullets(page: String) -> String {
+    let sign = |letter: char| match letter {
+        '\u{7f}' | '\u{81}' | '\u{8d}' | '\u{8f}' | '\u{90}' | '\u{9d}' | '\u{f0b7}' => Some('•'),
+        '\u{f0a7}' => Some('▪'),
+        '\u{f0d8}' => Some('➢'),
+        '\u{f0fc}' => Some('✓'),
+        _ => None,
+    };
+    if !page.contains(|letter| sign(letter).is_some()) {
+        return page;
+    }
+    page.chars().map(|letter| sign(letter).unwrap_or(letter)).collect()
+}
+
 /// Makes `\n` the only line end.
 pub fn line_ends(page: String) -> String {
     if page.contains('\r') { page.replace("\r\n", "\n").replace('\r', "\n") } else { page }
@@ -171,6 +186,7 @@ mod tests {
             fold(text, &mut out);
             assert_eq!(out, want);
         }
+        assert_eq!(bullets("\u{7f} one \u{f0b7} two".into()), "• one • two");
         assert_eq!(line_ends("a\r\nb\rc".into()), "a\nb\nc");
     }
 

@@ -10,7 +10,7 @@ pub mod rtl;
 
 /// Cleans the text of one page, as far as that needs no other.
 pub fn page(text: String) -> String {
-    forms::compose_accents(rtl::in_reading_order(forms::line_ends(text)))
+    forms::compose_accents(rtl::in_reading_order(forms::bullets(forms::line_ends(text))))
 }
 
 /// Cleans what shows only when all pages are there. Linear in their size.
