@@ -71,6 +71,7 @@ impl House {
             retry_failed: false,
             loaders: rag::ingest::Loaders::default(),
             archives: false,
+            passwords: rag::ingest::extract::Passwords::default(),
             prune: true,
             allow_empty: false,
             file_timeout: Duration::from_secs(60),

@@ -3,7 +3,7 @@
 //! Content wins over the name: a PDF called `.docx` is a PDF. The name decides between formats that are all plain text.
 //! Not for reading anything: an answer may be wrong about a file that is damaged.
 
-use super::extract::{is_log, is_wide};
+use super::extract::{is_log, is_tar, is_wide};
 
 /// A format, as far as extraction tells them apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +44,10 @@ pub enum Format {
     Log,
     Man,
     Subtitles,
+    /// Archives of files, which are read only if that is asked for.
+    Zip,
+    Tar,
+    Gzip,
     /// Known, but not read: the word for what it is.
     Unsupported(&'static str),
     /// Neither text nor known.
@@ -83,6 +87,9 @@ impl Format {
             Self::Log => "log",
             Self::Man => "man",
             Self::Subtitles => "subtitles",
+            Self::Zip => "zip",
+            Self::Tar => "tar",
+            Self::Gzip => "gzip",
             Self::Unsupported(what) => what,
             Self::Binary => "binary",
         }
@@ -180,15 +187,21 @@ fn by_signature(extension: &str, bytes: &[u8]) -> Option<Format> {
     if starts(b"PK\x03\x04") || starts(b"PK\x05\x06") || starts(b"PK\x07\x08") {
         return Some(match zip_format(bytes) {
             // No members tell, but the name does: it is to be one, and its reader says what is missing.
-            Format::Unsupported("zip") => {
+            Format::Zip => {
                 let named = if extension == "epub" { Some(Format::Epub) } else { office_name(extension) };
-                named.filter(|format| is_container(*format)).unwrap_or(Format::Unsupported("zip"))
+                named.filter(|format| is_container(*format)).unwrap_or(Format::Zip)
             }
             format => format,
         });
     }
     if starts(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1") {
         return Some(compound_format(extension, bytes));
+    }
+    if starts(b"\x1f\x8b\x08") {
+        return Some(Format::Gzip);
+    }
+    if is_tar(bytes) {
+        return Some(Format::Tar);
     }
     if let Some(format) = flat_opendocument(start) {
         return Some(format);
@@ -226,7 +239,7 @@ fn zip_format(bytes: &[u8]) -> Format {
     ];
     // The first that tells: where the directory is lost, later names may be those of a package in it.
     let of_name = |name: &String| folders.iter().find(|(start, _)| name.starts_with(start)).map(|&(_, format)| format);
-    names.iter().find_map(of_name).unwrap_or(Format::Unsupported("zip"))
+    names.iter().find_map(of_name).unwrap_or(Format::Zip)
 }
 
 /// Most members of a zip whose names are looked at.
@@ -307,7 +320,7 @@ fn flat_opendocument(start: &[u8]) -> Option<Format> {
 }
 
 /// Formats that are no text whatever their name says.
-fn is_container(format: Format) -> bool {
+pub fn is_container(format: Format) -> bool {
     match format {
         Format::Pdf
         | Format::Rtf
@@ -318,7 +331,10 @@ fn is_container(format: Format) -> bool {
         | Format::Xls
         | Format::Odt
         | Format::Ods
-        | Format::Odp => true,
+        | Format::Odp
+        | Format::Zip
+        | Format::Tar
+        | Format::Gzip => true,
         Format::Text
         | Format::Markdown
         | Format::Html
@@ -326,6 +342,14 @@ fn is_container(format: Format) -> bool {
         | Format::Csv
         | Format::Json
         | Format::Jsonl
+        | Format::Rst
+        | Format::AsciiDoc
+        | Format::Org
+        | Format::Latex
+        | Format::Notebook
+        | Format::Log
+        | Format::Man
+        | Format::Subtitles
         | Format::Eml
         | Format::Mbox
         | Format::Mhtml
@@ -571,7 +595,7 @@ mod tests {
         check("x.pdf", &zip("word/document.xml"), Format::Docx);
         check("x.xlsx", &[zip("ppt/presentation.xml"), zip("xl/workbook.xml")].concat(), Format::Pptx);
         check("x.docx", b"PK\x03\x04....hello.txt", Format::Docx);
-        check("x.zip", b"PK\x03\x04....hello.txt", Format::Unsupported("zip"));
+        check("x.zip", b"PK\x03\x04....hello.txt", Format::Zip);
         check("x.zip", &zip("mimetypeapplication/vnd.oasis.opendocument.text"), Format::Odt);
         check("x.xml", FLAT, Format::Ods);
         check("x.txt", b"{\\rtf1\\ansi hello}", Format::Rtf);

@@ -79,6 +79,8 @@ pub struct Options {
     pub loaders: Loaders,
     /// Read what is in archives.
     pub archives: bool,
+    /// Tried on encrypted documents; never stored.
+    pub passwords: extract::Passwords,
     /// Try again what failed before, though its bytes are the same.
     pub retry_failed: bool,
     /// Remove vanished sources under `paths`.

@@ -81,7 +81,8 @@ pub fn run(
         chunks: settings,
         dim: embedder.map_or(0, |embedder| embedder.space().dim),
         worker: options.worker.clone(),
-        limits: Limits { timeout: options.file_timeout, ..Limits::default() },
+        limits: Limits { timeout: options.file_timeout, archives: options.archives, ..Limits::default() },
+        passwords: options.passwords.clone(),
     };
     let Some(mut survey) = survey::survey(writer.snapshot(), options, task.wanted(), observer, cancel)? else {
         let report = Report { dry_run: options.dry_run, ..Report::default() };

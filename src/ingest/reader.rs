@@ -14,7 +14,7 @@ use super::{
     chunk::{self, Chunked, Origin, embed_hash, embedding_text},
     detect::{Format, detect},
     document::Document,
-    extract::{Extractor, Limits, Worker, reason},
+    extract::{Extractor, Limits, Passwords, Worker, reason},
     feed::{Feed, Ticket},
     file, loader,
     plan::{self, Decision, Reading, Wanted},
@@ -36,11 +36,12 @@ pub struct Task {
     pub dim: usize,
     pub worker: Worker,
     pub limits: Limits,
+    pub passwords: Passwords,
 }
 
 impl Task {
     pub fn wanted(&self) -> Wanted<'_> {
-        let has_passwords = false;
+        let has_passwords = !self.passwords.is_empty();
         Wanted { pipeline: &self.pipeline, tags: &self.tags, retry_failed: self.retry_failed, has_passwords }
     }
 }
@@ -106,7 +107,8 @@ pub fn start(
     tell: impl Fn(Told) -> bool + Send + 'static,
 ) -> std::io::Result<thread::JoinHandle<()>> {
     thread::Builder::new().name(format!("read-{thread}")).spawn(move || {
-        let mut extractor = Extractor::new(task.worker.clone(), task.limits.clone());
+        let mut extractor =
+            Extractor::new(task.worker.clone(), task.limits.clone()).with_passwords(task.passwords.clone());
         if let Err(error) = extractor.start() {
             tell(Told::Broken(error));
             return;

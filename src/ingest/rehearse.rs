@@ -138,7 +138,7 @@ fn unread(reading: &Reading) -> Outcome {
 fn sample(open: &[&Reading], task: &Task, embedder: Option<&dyn Embedder>, cancel: &Cancel) -> Sample {
     let mut sample = Sample::default();
     let mut texts = Vec::new();
-    let mut extractor = Extractor::new(task.worker.clone(), task.limits.clone());
+    let mut extractor = Extractor::new(task.worker.clone(), task.limits.clone()).with_passwords(task.passwords.clone());
     if open.is_empty() || extractor.start().is_err() {
         return sample;
     }

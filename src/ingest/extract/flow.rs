@@ -69,11 +69,6 @@ impl Flow {
         self.titles.clear();
     }
 
-    /// The first heading of the highest level.
-    pub fn first_heading(&self) -> Option<&str> {
-        self.first_heading.as_deref()
-    }
-
     pub fn paragraph(&mut self, text: &str) {
         self.running(BlockKind::Paragraph, text);
     }

@@ -3,6 +3,7 @@
 //! [`extract`] goes from bytes to a document in this process, without any containment. [`Extractor`] does the same in a
 //! child process under limits. A new format is a file here, a line in `extractor` and a word in [`Format`].
 
+mod archive;
 mod asciidoc;
 #[cfg(test)]
 mod battery;
@@ -56,10 +57,12 @@ use std::{ffi::OsString, path::PathBuf, time::Duration};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    detect::{Format, detect},
+    detect::{Format, detect, is_container},
     document::Document,
 };
 use crate::index::Problem;
+use archive::Archive;
+pub(super) use archive::is_tar;
 pub(super) use encoding::is_wide;
 pub(super) use log::is_log;
 use nested::Nest;
@@ -76,7 +79,7 @@ pub enum Worker {
 }
 
 /// Version of everything in this room that decides the text and the blocks of a document; part of the pipeline's version.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Whether files of this extension are archives, which are read only if that is asked for.
 pub(super) fn archive_extension(extension: &str) -> bool {
@@ -94,11 +97,19 @@ pub struct Limits {
     pub max_text_bytes: u64,
     /// Pages read of a paged document; the rest is left out with a warning.
     pub max_pages: u32,
+    /// Archives are read; else they fail with `unsupported`.
+    pub archives: bool,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { timeout: Duration::from_secs(60), memory_bytes: 1 << 30, max_text_bytes: 256 << 20, max_pages: 20_000 }
+        Self {
+            timeout: Duration::from_secs(60),
+            memory_bytes: 1 << 30,
+            max_text_bytes: 256 << 20,
+            max_pages: 20_000,
+            archives: false,
+        }
     }
 }
 
@@ -198,6 +209,9 @@ fn extractor(format: Format) -> Result<&'static dyn Extract, Problem> {
             let message = format!("{what} (the old binary format is not read: save it as {what}x or PDF)");
             return Err(problem(reason::UNSUPPORTED, message));
         }
+        Format::Zip => &Archive::Zip,
+        Format::Tar => &Archive::Tar,
+        Format::Gzip => &Archive::Gzip,
         Format::Unsupported(what) => return Err(problem(reason::UNSUPPORTED, format!("{what} (not read yet)"))),
         Format::Binary => return Err(problem(reason::BINARY, "binary data, no text")),
     })
@@ -219,8 +233,9 @@ fn extract_nested(name: &str, bytes: Vec<u8>, limits: &Limits, nest: &mut Nest) 
     if bytes.is_empty() {
         return empty_file(format);
     }
-    let passwords = nest.passwords.clone();
-    let input = Input { name, bytes, format, limits, passwords: &passwords };
+    let passwords = nest.passwords().clone();
+    nest.set_name(name);
+    let input = Input { bytes, format, limits, passwords: &passwords };
     let mut document = extractor(format)?.extract_nested(input, nest)?;
     document.format = format.word().into();
     if document.text.trim().is_empty() && document.warnings.is_empty() {
@@ -230,47 +245,18 @@ fn extract_nested(name: &str, bytes: Vec<u8>, limits: &Limits, nest: &mut Nest) 
     Ok(document)
 }
 
-/// An empty file is an empty text, but no PDF.
+/// An empty file is an empty text, but nothing that is packed.
 fn empty_file(format: Format) -> Result<Document, Problem> {
     let nothing = problem(reason::EMPTY, "the file is empty");
-    match format {
-        Format::Pdf
-        | Format::Rtf
-        | Format::Epub
-        | Format::Docx
-        | Format::Pptx
-        | Format::Xlsx
-        | Format::Xls
-        | Format::Odt
-        | Format::Ods
-        | Format::Odp
-        | Format::Unsupported(_)
-        | Format::Binary => Err(nothing),
-        Format::Text
-        | Format::Markdown
-        | Format::Html
-        | Format::Code(_)
-        | Format::Csv
-        | Format::Json
-        | Format::Jsonl
-        | Format::Eml
-        | Format::Mbox
-        | Format::Mhtml
-        | Format::Xml
-        | Format::Rst
-        | Format::AsciiDoc
-        | Format::Org
-        | Format::Latex
-        | Format::Notebook
-        | Format::Log
-        | Format::Man
-        | Format::Subtitles => Ok(Document {
-            format: format.word().into(),
-            warnings: vec![nothing],
-            text_is_source: true,
-            ..Document::default()
-        }),
+    if is_container(format) || matches!(format, Format::Unsupported(_) | Format::Binary) {
+        return Err(nothing);
     }
+    Ok(Document {
+        format: format.word().into(),
+        warnings: vec![nothing],
+        text_is_source: true,
+        ..Document::default()
+    })
 }
 
 impl Input<'_> {

@@ -10,7 +10,7 @@ use std::{
 };
 
 use super::{
-    Limits,
+    Limits, Passwords,
     blocks::{From, Rendered},
     clean::title,
     extract_nested, problem, reason,
@@ -43,15 +43,35 @@ pub struct Nest {
     depth: u32,
     files: u32,
     bytes: u64,
+    passwords: Passwords,
+    /// Of the file that is read now.
+    name: String,
 }
 
 impl Default for Nest {
     fn default() -> Self {
-        Self { depth: 0, files: MAX_FILES, bytes: MAX_BYTES }
+        Self::new(Passwords::default())
     }
 }
 
 impl Nest {
+    pub fn new(passwords: Passwords) -> Self {
+        Self { depth: 0, files: MAX_FILES, bytes: MAX_BYTES, passwords, name: String::new() }
+    }
+
+    pub fn passwords(&self) -> &Passwords {
+        &self.passwords
+    }
+
+    /// The name of the file whose reader was called last: its own, until it reads another.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub fn set_name(&mut self, name: &str) {
+        name.clone_into(&mut self.name);
+    }
+
     /// Goes one level down; `false` where that is too deep. To be followed by [`leave`](Self::leave).
     pub fn enter(&mut self) -> bool {
         let is_allowed = self.depth < MAX_DEPTH;

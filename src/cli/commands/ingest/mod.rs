@@ -6,7 +6,10 @@ mod watch;
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use rag::{
-    ingest::{self, Loaders, Options, Report, extract::Worker},
+    ingest::{
+        self, Loaders, Options, Report,
+        extract::{Passwords, Worker},
+    },
     serve::wire,
     types::{Cancel, Kind},
 };
@@ -16,7 +19,7 @@ use super::Context;
 use crate::cli::{
     args::{collection, duration, key_value, size},
     commands::extract,
-    exit,
+    env, exit,
     output::{progress::Progress, summary},
     report::Failure,
     signals,
@@ -54,6 +57,9 @@ pub struct Args {
     /// Read what is in archives (zip, tar, gz)
     #[arg(long)]
     archives: bool,
+    /// Try this password on encrypted documents (can be repeated); better in RAG_PASSWORD, which nobody sees
+    #[arg(long, value_name = "PASSWORD")]
+    password: Vec<String>,
     /// Follow symbolic links that stay inside the given folders
     #[arg(long)]
     follow: bool,
@@ -123,6 +129,8 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
     let settings = |flags: &[String], key: &str| if flags.is_empty() { config.list(key) } else { flags.to_vec() };
     let jobs = args.jobs.map(usize::from).or(config.number("ingest.jobs")).filter(|&jobs| jobs > 0);
     let max_file_bytes = args.max_file_size.or(config.size("ingest.max_file_size")).unwrap_or(512 << 20);
+    let mut passwords = args.password.clone();
+    passwords.extend(env::text(env::PASSWORD));
     let sources = Sources::of(&args, max_file_bytes)?;
     let options = Options {
         paths: sources.paths,
@@ -145,6 +153,7 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
         loaders: Loaders::of(&config.list("ingest.loaders"))
             .map_err(|error| Failure::usage(error.to_string()).hint("the setting is `ingest.loaders`"))?,
         archives: args.archives || config.bool("ingest.archives"),
+        passwords: Passwords::new(passwords),
         retry_failed: args.retry_failed,
         prune: !args.no_prune,
         allow_empty: args.allow_empty,

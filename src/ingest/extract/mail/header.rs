@@ -94,11 +94,6 @@ impl Header {
         header
     }
 
-    /// Neither a message nor a part of one says nothing at all.
-    pub fn says_something(&self) -> bool {
-        self.subject.is_some() || !self.people.is_empty() || self.date.is_some()
-    }
-
     /// The value of one of the fields about people.
     pub fn person(&self, field: &str) -> Option<&str> {
         self.people.iter().find(|(word, _)| *word == field).map(|(_, value)| value.as_str())

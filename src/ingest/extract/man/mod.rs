@@ -94,7 +94,6 @@ impl<'a> Reader<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::ingest::extract::{Limits, extract};
 
     fn check(name: &str, text: &str, title: &str, want: &[(&str, &str)]) {

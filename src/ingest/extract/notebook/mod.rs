@@ -24,7 +24,7 @@ pub struct Notebook;
 impl Extract for Notebook {
     fn extract(&self, input: Input<'_>) -> Result<Document, Problem> {
         let limits = input.limits;
-        let format = input.format;
+        let (format, passwords) = (input.format, input.passwords);
         let mut document = input.decode()?;
         let source = std::mem::take(&mut document.text);
         let mut page = Page {
@@ -39,7 +39,7 @@ impl Extract for Notebook {
         });
         if page.count == 0 {
             // No notebook, whatever it is called.
-            let mut other = json::Json.extract(Input { bytes: source.into_bytes(), format, limits })?;
+            let mut other = json::Json.extract(Input { bytes: source.into_bytes(), format, limits, passwords })?;
             other.encoding = document.encoding;
             other.warnings.extend(document.warnings);
             return Ok(other);
