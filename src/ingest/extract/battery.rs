@@ -183,7 +183,26 @@ fn a_megabyte_without_a_line_end() {
         for piece in ["word ", "x", "[", "<b>", "\""] {
             check(name, piece.repeat((1 << 20) / piece.len()).as_bytes());
         }
-        for piece in ["é", "(", "{\"a\":", "*_", "`", "|", "&amp;", ",", "![](", "\"a\",", "'''"] {
+        for piece in [
+            "a[]",
+            "\\verb|",
+            "\\f[",
+            "1\n",
+            "+--+\n",
+            "[[",
+            "#+begin_src\n",
+            "é",
+            "(",
+            "{\"a\":",
+            "*_",
+            "`",
+            "|",
+            "&amp;",
+            ",",
+            "![](",
+            "\"a\",",
+            "'''",
+        ] {
             check(name, piece.repeat((64 << 10) / piece.len()).as_bytes());
         }
     }

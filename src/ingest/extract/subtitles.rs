@@ -28,15 +28,16 @@ impl Extract for Subtitles {
 }
 
 fn read(lined: &mut Lined<'_>, line: &str) {
-    let to_blank = lined.count(|line| !line.trim().is_empty());
+    let to_blank = |lined: &Lined<'_>| lined.count(|line| !line.trim().is_empty());
     if line.is_empty() {
         lined.skip(1);
     } else if ["WEBVTT", "NOTE", "STYLE", "REGION"].iter().any(|word| line.split([' ', '\t']).next() == Some(word)) {
-        lined.skip(to_blank);
+        lined.skip(to_blank(lined));
     } else if let Some((start, _)) = line.split_once("-->") {
         let time = start.trim().split([',', '.']).next().unwrap_or("");
-        let said = lined.lines(to_blank).split_once('\n').map_or("", |(_, said)| said);
-        lined.block(to_blank, BlockKind::Record, &format!("[{time}]\n{}", words(said)));
+        let count = to_blank(lined);
+        let said = lined.lines(count).split_once('\n').map_or("", |(_, said)| said);
+        lined.block(count, BlockKind::Record, &format!("[{time}]\n{}", words(said)));
     } else if lined.ahead().nth(1).is_some_and(|next| next.contains("-->")) {
         // The number or the name of a piece.
         lined.skip(1);

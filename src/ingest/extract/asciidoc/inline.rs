@@ -11,7 +11,7 @@ const MAX_VALUE_BYTES: usize = 200;
 const MAX_ATTRIBUTES: usize = 1000;
 
 /// Longest target of a link and longest text in its brackets.
-const MAX_LINK_BYTES: usize = 1000;
+const MAX_LINK_BYTES: usize = 400;
 
 pub struct Inline<'a> {
     attributes: HashMap<&'a str, &'a str>,
@@ -114,6 +114,9 @@ fn macro_text(near: &str, out: &mut String) -> Option<usize> {
         .rfind(|c: char| c.is_whitespace() || matches!(c, '(' | '|' | ',' | '"'))
         .map_or(window, |at| window + at + out[window + at..].chars().next().map_or(1, char::len_utf8));
     let target = &out[from..];
+    if !target.contains(':') {
+        return None;
+    }
     let names = [
         "link:",
         "xref:",

@@ -5,6 +5,9 @@ use std::{cell::Cell, ops::Range};
 /// Longest argument that is taken as a whole; a brace that is closed later closes nothing.
 const MAX_ARGUMENT_BYTES: usize = 8 << 10;
 
+/// Longest text of a `\verb`.
+const MAX_VERB_BYTES: usize = 500;
+
 /// Longest formula inside a line.
 const MAX_FORMULA_BYTES: usize = 8 << 10;
 
@@ -250,7 +253,8 @@ impl<'a> Scan<'a> {
     /// `\verb|text|`: what stands between two equal signs on a line.
     pub fn take_delimited(&mut self) -> &'a str {
         let Some(sign) = self.peek().filter(|sign| !sign.is_whitespace()) else { return "" };
-        let line = self.rest.find('\n').unwrap_or(self.rest.len());
+        let near = &self.rest[..self.rest.floor_char_boundary(MAX_VERB_BYTES.min(self.rest.len()))];
+        let line = near.find('\n').unwrap_or(near.len());
         let start = sign.len_utf8();
         let Some(end) = self.rest[start..line.max(start)].find(if sign == '{' { '}' } else { sign }) else { return "" };
         self.advance(start);

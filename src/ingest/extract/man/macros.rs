@@ -1,5 +1,8 @@
 //! What a line of a manual page says: requests, macros and escapes.
 
+/// Longest name of a sign.
+const MAX_NAME_BYTES: usize = 50;
+
 /// A line, as a reader sees it.
 pub enum Line {
     /// Name, section, date.
@@ -172,7 +175,7 @@ fn named<'a>(open: char, rest: &mut &'a str) -> &'a str {
     let end = if open == '(' {
         rest.char_indices().nth(2).map_or(rest.len(), |(at, _)| at)
     } else {
-        rest.find(']').unwrap_or(0)
+        rest[..rest.floor_char_boundary(MAX_NAME_BYTES.min(rest.len()))].find(']').unwrap_or(0)
     };
     let (name, after) = rest.split_at(end);
     *rest = if open == '[' { after.strip_prefix(']').unwrap_or(after) } else { after };

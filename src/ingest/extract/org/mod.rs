@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Longest link.
-const MAX_LINK_BYTES: usize = 1000;
+const MAX_LINK_BYTES: usize = 500;
 
 pub struct Org;
 

@@ -55,7 +55,8 @@ pub fn grid(lined: &Lined<'_>, depth: usize) -> Option<Table> {
         }
     }
     rows.extend(open);
-    (!rows.is_empty()).then_some(Table { lines, rows, headers, rule })
+    // Borders alone are passed over as a whole, too.
+    Some(Table { lines, rows, headers, rule })
 }
 
 fn is_rule(part: &str) -> bool {
