@@ -19,15 +19,6 @@ use rag::{
 };
 use unicode_normalization::UnicodeNormalization;
 
-/// Folders whose formats are read.
-const READ: &[&str] = &[
-    "adoc", "code", "csv", "docx", "eml", "epub", "hostile", "html", "ipynb", "json", "mbox", "md", "odp", "odt", "org", "pdf",
-    "pptx", "rst", "rtf", "tex", "txt", "xlsx", "xml",
-];
-
-/// Folders whose formats are read as plain text, code or JSON, without their own structure: they must give text, no more.
-const AS_TEXT: &[&str] = &[];
-
 /// What is expected by the corpus and not reached: `file` and the phrase (or `outcome`, or `absent …`), and why.
 const KNOWN_MISSES: &[(&str, &str, &str)] = &[
     (
@@ -44,7 +35,7 @@ const KNOWN_MISSES: &[(&str, &str, &str)] = &[
     ("pdf/simple3.pdf", "あいうえお", "no engine knows the character map `V` of a font that is not embedded"),
 ];
 
-/// Phrases found, of those the corpus asks for in [`READ`]; the second number is all of them.
+/// Phrases found, of those the corpus asks for.
 const PHRASES: (usize, usize) = (186, 188);
 
 struct Case {
@@ -161,48 +152,60 @@ fn is_covered(document: &Document) -> bool {
     gaps.iter().all(|gap| gap.trim().is_empty())
 }
 
+/// What one document gave of what the corpus asks for.
+struct Verdict {
+    found: usize,
+    has_right_outcome: bool,
+    /// What was missed, and what was seen instead.
+    misses: Vec<(String, String)>,
+}
+
+fn judge(case: &Case, result: Result<Document, Problem>) -> Verdict {
+    let mut verdict = Verdict { found: 0, has_right_outcome: true, misses: Vec::new() };
+    if !case.outcomes.iter().any(|wanted| wanted == outcome(&result)) {
+        let seen = match &result {
+            Ok(document) => format!("{:?}", document.warnings),
+            Err(problem) => format!("{problem:?}"),
+        };
+        verdict.has_right_outcome = false;
+        verdict.misses.push(("outcome".into(), format!("{} {seen}", outcome(&result))));
+    }
+    let document = result.unwrap_or_default();
+    assert_eq!(document.check(), Ok(()), "{}", case.file);
+    assert!(is_covered(&document), "{} has text in no block", case.file);
+    for expected in &case.expect {
+        if is_found(&document, expected) {
+            verdict.found += 1;
+        } else {
+            let seen: String = document.text.chars().take(200).collect();
+            verdict.misses.push((expected["text"].as_str().unwrap_or("").into(), seen));
+        }
+    }
+    let body: Vec<&str> = document.blocks.iter().map(|block| &document.text[block.span.range()]).collect();
+    for absent in &case.absent {
+        if body.iter().any(|text| text.contains(absent)) {
+            verdict.misses.push((format!("absent {absent}"), String::new()));
+        }
+    }
+    verdict
+}
+
+fn read(extractor: &mut Extractor, corpus: &Path, case: &Case) -> Result<Document, Problem> {
+    let bytes = std::fs::read(corpus.join(&case.file)).expect("a file of the corpus");
+    extractor.extract(case.file.rsplit('/').next().unwrap_or(""), &bytes)
+}
+
 #[test]
-fn every_document_of_a_format_that_is_read() {
+fn every_document() {
     let Some(corpus) = corpus() else { return };
     let mut extractor = extractor();
     let (mut found, mut asked) = (0, 0);
     let mut misses: BTreeMap<(String, String), String> = BTreeMap::new();
     for case in cases(&corpus) {
-        let folder = case.file.split('/').next().unwrap_or("");
-        if !READ.contains(&folder) {
-            continue;
-        }
-        let name = case.file.rsplit('/').next().unwrap_or("");
-        let bytes = std::fs::read(corpus.join(&case.file)).expect("a file of the corpus");
-        let result = extractor.extract(name, &bytes);
-        let mut miss = |what: String, seen: String| {
-            misses.insert((case.file.clone(), what), seen);
-        };
-        if !case.outcomes.iter().any(|wanted| wanted == outcome(&result)) {
-            let seen = match &result {
-                Ok(document) => format!("{:?}", document.warnings),
-                Err(problem) => format!("{problem:?}"),
-            };
-            miss("outcome".into(), format!("{} {seen}", outcome(&result)));
-        }
+        let verdict = judge(&case, read(&mut extractor, &corpus, &case));
+        found += verdict.found;
         asked += case.expect.len();
-        let document = result.unwrap_or_default();
-        assert_eq!(document.check(), Ok(()), "{}", case.file);
-        assert!(is_covered(&document), "{} has text in no block", case.file);
-        for expected in &case.expect {
-            if is_found(&document, expected) {
-                found += 1;
-            } else {
-                let seen: String = document.text.chars().take(200).collect();
-                miss(expected["text"].as_str().unwrap_or("").into(), seen);
-            }
-        }
-        let body: Vec<&str> = document.blocks.iter().map(|block| &document.text[block.span.range()]).collect();
-        for absent in &case.absent {
-            if body.iter().any(|text| text.contains(absent)) {
-                miss(format!("absent {absent}"), String::new());
-            }
-        }
+        misses.extend(verdict.misses.into_iter().map(|(what, seen)| ((case.file.clone(), what), seen)));
     }
     println!("{found} of {asked} phrases");
     let known: BTreeMap<(&str, &str), &str> =
@@ -222,34 +225,69 @@ fn every_document_of_a_format_that_is_read() {
     assert_eq!((found, asked), PHRASES);
 }
 
+/// `make corpus-report`: what each format gives, and costs.
 #[test]
-fn a_format_that_is_not_read_is_named() {
+#[ignore = "a report, not a test"]
+#[cfg(target_os = "linux")]
+fn report() {
     let Some(corpus) = corpus() else { return };
-    let mut extractor = extractor();
-    let mut seen = 0;
+    let mut folders: BTreeMap<String, Vec<Case>> = BTreeMap::new();
     for case in cases(&corpus) {
-        let folder = case.file.split('/').next().unwrap_or("");
-        if READ.contains(&folder) {
-            continue;
-        }
-        let name = case.file.rsplit('/').next().unwrap_or("");
-        let bytes = std::fs::read(corpus.join(&case.file)).expect("a file of the corpus");
-        seen += 1;
-        match extractor.extract(name, &bytes) {
-            Ok(document) => {
-                // Plain text under the name of a container is plain text.
-                let is_text = document.format == "text" && case.outcomes.iter().any(|outcome| outcome == "ok");
-                assert!(AS_TEXT.contains(&folder) || is_text, "{} is read as {}", case.file, document.format);
-                assert!(!document.text.trim().is_empty() && is_covered(&document), "{}", case.file);
-            }
-            Err(problem) => {
-                assert!(!AS_TEXT.contains(&folder), "{}: {problem:?}", case.file);
-                let known = ["unsupported", "encrypted", "empty"].contains(&problem.reason.as_str());
-                assert!(known && !problem.message.is_empty(), "{}: {problem:?}", case.file);
-            }
-        }
+        folders.entry(case.file.split('/').next().unwrap_or("").to_owned()).or_default().push(case);
     }
-    assert!(seen > 10, "the corpus has other formats");
+    println!(
+        "| format | files | phrases | of them with page, line or heading | outcomes right | slowest ms | all ms | peak MB |"
+    );
+    println!("|---|--:|--:|--:|--:|--:|--:|--:|");
+    for (folder, cases) in folders {
+        let mut extractor = extractor();
+        extractor.start().expect("a worker");
+        let worker = children().into_iter().next_back().expect("it runs");
+        let (mut found, mut asked, mut placed, mut right) = (0, 0, 0, 0);
+        let (mut slowest, mut all, mut peak) = (Duration::ZERO, Duration::ZERO, 0);
+        for case in &cases {
+            let begun = std::time::Instant::now();
+            let result = read(&mut extractor, &corpus, case);
+            let took = begun.elapsed();
+            (slowest, all) = (slowest.max(took), all + took);
+            peak = peak.max(peak_kb(worker).unwrap_or(0));
+            let verdict = judge(case, result);
+            let has_place =
+                |expected: &serde_json::Value| ["page", "line", "heading"].iter().any(|key| !expected[key].is_null());
+            let missed = |expected: &serde_json::Value| {
+                verdict.misses.iter().any(|(what, _)| Some(what.as_str()) == expected["text"].as_str())
+            };
+            found += verdict.found;
+            asked += case.expect.len();
+            placed += case.expect.iter().filter(|expected| has_place(expected) && !missed(expected)).count();
+            right += usize::from(verdict.has_right_outcome);
+        }
+        println!(
+            "| {folder} | {} | {found} of {asked} | {placed} | {right} | {} | {} | {} |",
+            cases.len(),
+            slowest.as_millis(),
+            all.as_millis(),
+            peak / 1024
+        );
+    }
+}
+
+/// Processes that this one started, oldest first.
+#[cfg(target_os = "linux")]
+fn children() -> Vec<u32> {
+    let tasks = std::fs::read_dir("/proc/self/task").expect("a process has threads");
+    let lists = tasks.flatten().filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
+    let mut children: Vec<u32> =
+        lists.flat_map(|list| list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>()).collect();
+    children.sort_unstable();
+    children
+}
+
+/// The most memory a process has had; nothing once it is gone.
+#[cfg(target_os = "linux")]
+fn peak_kb(process: u32) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?.split_whitespace().next()?.parse().ok()
 }
 
 #[test]

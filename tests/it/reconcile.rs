@@ -161,6 +161,63 @@ fn failures_are_tried_again_when_asked() {
     assert!(problems.starts_with("failed") && problems.contains("docs/locked.pdf"), "{problems}");
 }
 
+#[test]
+fn archives_are_read_when_asked_for() {
+    use std::io::Write;
+    let house = House::new();
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    packed.write_all(b"# Birds\n\nThe kingfisher nests in the bank.\n").unwrap();
+    house.write("docs/birds.md.gz", packed.finish().unwrap());
+    let report = house.rag(["ingest", "docs", "--json"]).ok().json("rag.ingest/1");
+    assert_eq!(report["skipped"][0]["path"], "docs/birds.md.gz");
+    house.rag(["ingest", "docs", "--archives"]).ok();
+    let hit = house.rag(["query", "kingfisher", "--json"]).ok().json("rag.query/1");
+    assert_eq!(hit["results"][0]["path"], "docs/birds.md.gz");
+    assert_eq!(hit["results"][0]["heading"], serde_json::json!(["birds.md", "Birds"]));
+    house.rag(["ingest", "docs"]).ok();
+    house.rag(["query", "kingfisher", "--mode", "lexical"]).exits(1);
+}
+
+#[test]
+fn copies_are_one_result_that_names_all() {
+    let house = House::new();
+    let text = "# Birds\n\nThe kingfisher nests in the bank of the river.\n";
+    house.write("docs/a.md", text);
+    house.write("docs/sub/b.md", text);
+    house.write("docs/c.md", "# Herons\n\nThe heron stands in the shallows.\n");
+    let report = house.rag(["ingest", "docs", "--json"]).ok().json("rag.ingest/1");
+    assert_eq!(report["chunks"]["embedded"], 2, "the same text is embedded once");
+    let hits = house.rag(["query", "where does the kingfisher nest", "--json"]).ok().json("rag.query/1");
+    let results = hits["results"].as_array().unwrap();
+    assert_eq!(results.iter().filter(|hit| hit["text"].as_str().unwrap().contains("kingfisher")).count(), 1);
+    let paths = [&results[0]["path"], &results[0]["copies"][0]["path"]];
+    assert!(paths.contains(&&"docs/a.md".into()) && paths.contains(&&"docs/sub/b.md".into()), "{paths:?}");
+    let named = house.rag(["query", "kingfisher", "--format", "paths", "--mode", "lexical"]).ok().stdout;
+    assert_eq!(named.lines().count(), 2, "{named}");
+    // One of them alone is found alone.
+    let one = house.rag(["query", "kingfisher", "--filter", "path:docs/sub/**", "--json"]).ok().json("rag.query/1");
+    assert_eq!(
+        (&one["results"][0]["path"], &one["results"][0]["copies"]),
+        (&"docs/sub/b.md".into(), &serde_json::Value::Null)
+    );
+}
+
+#[test]
+#[cfg(unix)]
+fn loaders_read_other_formats() {
+    let house = House::new();
+    house.write("docs/a.shout", "the kingfisher nests in the bank\n");
+    house.write("config.toml", "[ingest]\nloaders = [\"shout=tr a-z A-Z\"]\n");
+    let config = house.path("config.toml");
+    let variables = [("RAG_CONFIG", config.to_str().unwrap())];
+    house.rag_env(["ingest", "docs"], &variables).ok();
+    let hit = house.rag(["query", "kingfisher", "--json"]).ok().json("rag.query/1");
+    assert_eq!(hit["results"][0]["text"], "THE KINGFISHER NESTS IN THE BANK");
+    // An index may come from somebody else: it names no programs.
+    house.write(".rag/rag.toml", "[ingest]\nloaders = [\"shout=rm -rf\"]\n");
+    house.rag(["ingest", "docs"]).exits(2);
+}
+
 /// A running `rag ingest --watch`, ended with the test.
 struct Watching(std::process::Child);
 

@@ -157,3 +157,90 @@ impl Members {
 pub fn is_tar(bytes: &[u8]) -> bool {
     bytes.get(257..262) == Some(b"ustar")
 }
+
+#[cfg(test)]
+pub mod tests {
+    use std::io::Write;
+
+    use super::*;
+    use crate::ingest::extract::{extract, package::zipped};
+
+    pub fn gzipped(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        encoder.write_all(bytes).expect("to memory");
+        encoder.finish().expect("to memory")
+    }
+
+    pub fn tarred(members: &[(&str, &str)]) -> Vec<u8> {
+        let mut builder = tar::Builder::new(Vec::new());
+        for (name, text) in members {
+            let mut header = tar::Header::new_ustar();
+            header.set_size(text.len() as u64);
+            header.set_mode(0o644);
+            builder.append_data(&mut header, name, text.as_bytes()).expect("to memory");
+        }
+        builder.into_inner().expect("to memory")
+    }
+
+    fn check(name: &str, bytes: Vec<u8>) -> Result<Document, Problem> {
+        extract(name, bytes, &Limits { archives: true, ..Limits::default() })
+    }
+
+    const MEMBERS: [(&str, &str); 3] =
+        [("docs/a.md", "# Alpha\n\nOne.\n"), ("docs/b.txt", "Two.\n"), ("__MACOSX/docs/._a.md", "junk")];
+
+    #[test]
+    fn members_are_sections_of_their_own() {
+        for (name, bytes) in [
+            ("a.zip", zipped(&MEMBERS)),
+            ("a.tar", tarred(&MEMBERS)),
+            ("a.tar.gz", gzipped(&tarred(&MEMBERS))),
+            ("a.tgz", gzipped(&tarred(&MEMBERS))),
+        ] {
+            let document = check(name, bytes).expect(name);
+            let found: Vec<_> =
+                document.blocks.iter().map(|b| (b.heading.join(" > "), &document.text[b.span.range()])).collect();
+            assert!(found.contains(&("docs/a.md > Alpha".into(), "One.")), "{name}: {found:?}");
+            assert!(found.contains(&("docs/b.txt".into(), "Two.")), "{name}: {found:?}");
+            assert!(!document.text.contains("junk"), "{name}");
+            assert_eq!(document.warnings, [], "{name}");
+        }
+        let one = check("notes.md.gz", gzipped(b"# Alpha\n\nOne.\n")).expect("a gzip");
+        assert_eq!(one.blocks[2].heading, ["notes.md", "Alpha"], "{:?}", one.blocks);
+    }
+
+    #[test]
+    fn nobody_opens_what_was_not_asked_for() {
+        for bytes in [zipped(&MEMBERS), tarred(&MEMBERS), gzipped(b"x")] {
+            let problem = extract("a", bytes, &Limits::default()).expect_err("archives are not read");
+            assert_eq!(problem.reason, reason::UNSUPPORTED);
+        }
+    }
+
+    #[test]
+    fn bombs_and_ruins() {
+        let reason_of = |bytes: Vec<u8>| check("a.gz", bytes).map(|document| document.warnings).map_err(|p| p.reason);
+        let bomb = gzipped(&vec![0; 64 << 20]);
+        assert_eq!(reason_of(bomb), Err(reason::TOO_LARGE.into()));
+        let text = "a line of it\n".repeat(2000);
+        let whole = gzipped(text.as_bytes());
+        let half = reason_of(whole[..whole.len() / 2].to_vec()).expect("its beginning is there");
+        assert_eq!(half[0].reason, reason::DAMAGED);
+        assert_eq!(reason_of(whole[..12].to_vec()), Err(reason::DAMAGED.into()));
+        // A header that claims more than there is.
+        let mut long = tarred(&[("a.txt", "short")]);
+        long[124..135].copy_from_slice(b"77777777777");
+        let sum: u32 =
+            long[..512].iter().enumerate().map(|(i, &b)| if (148..156).contains(&i) { 32 } else { b.into() }).sum();
+        long[148..154].copy_from_slice(format!("{sum:06o}").as_bytes());
+        let document = check("a.tar", long);
+        assert!(document.is_err() || !document.is_ok_and(|document| document.warnings.is_empty()));
+        // Archives in archives in archives.
+        let mut deep = gzipped(b"core");
+        for _ in 0..6 {
+            deep = gzipped(&deep);
+        }
+        let warnings = reason_of(deep).expect("the outer ones are read");
+        assert_eq!(warnings[0].reason, reason::DEEP_NESTING, "{warnings:?}");
+    }
+}

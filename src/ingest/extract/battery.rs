@@ -2,7 +2,13 @@
 
 use proptest::prelude::*;
 
-use super::{Limits, docx, extract, odf, package::zipped, pptx, reason, sheets};
+use super::{
+    Limits,
+    archive::tests::{gzipped, tarred},
+    docx, extract, odf,
+    package::zipped,
+    pptx, reason, sheets,
+};
 use crate::ingest::document::Document;
 
 /// A file name for each extractor, with a good file of its format.
@@ -71,13 +77,18 @@ fn formats() -> Vec<(&'static str, Vec<u8>)> {
         ("a.odt", odf::tests::small_text()),
         ("a.odp", odf::tests::small_presentation()),
         ("a.ods", odf::tests::small_sheet()),
+        ("a.zip", zipped(&[("b/a.txt", "é in a zip"), ("a.md", "# Head")])),
+        ("a.tar", tarred(&[("b/a.txt", "é in a tar"), ("a.md", "# Head")])),
+        ("a.txt.gz", gzipped("é in a gzip".as_bytes())),
     ]);
     formats
 }
 
 /// Formats that are not text: one file after another is no longer file.
 fn is_container(name: &str) -> bool {
-    [".pdf", ".docx", ".pptx", ".xlsx", ".odt", ".odp", ".ods", ".epub", ".rtf"].iter().any(|end| name.ends_with(end))
+    [".pdf", ".docx", ".pptx", ".xlsx", ".odt", ".odp", ".ods", ".epub", ".rtf", ".zip", ".tar", ".gz"]
+        .iter()
+        .any(|end| name.ends_with(end))
 }
 
 fn small_epub() -> Vec<u8> {
@@ -112,7 +123,8 @@ fn small_pdf() -> Vec<u8> {
 
 /// Extracts, and checks what every document promises. A problem is an answer too.
 fn check(name: &str, bytes: &[u8]) -> Option<Document> {
-    let document = extract(name, bytes.to_vec(), &Limits::default()).ok()?;
+    let limits = Limits { archives: true, ..Limits::default() };
+    let document = extract(name, bytes.to_vec(), &limits).ok()?;
     assert_eq!(document.check(), Ok(()), "{name}");
     assert_covered(name, &document);
     assert!(!document.text.contains(['\0', '\r', '\u{feff}', '\u{202e}', '\u{ad}']), "{name}: not cleaned");
