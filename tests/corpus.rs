@@ -14,7 +14,7 @@ use rag::{
     index::Problem,
     ingest::{
         document::{Block, BlockKind, Document},
-        extract::{Extractor, Limits, Worker},
+        extract::{Extractor, Limits, Passwords, Worker},
     },
 };
 use unicode_normalization::UnicodeNormalization;
@@ -310,5 +310,20 @@ fn tables_keep_their_header() {
             Some(header) => assert_eq!(found, Some(header), "{file}"),
             None => assert_eq!(found, document.text.lines().next(), "{file}"),
         }
+    }
+}
+
+#[test]
+fn encrypted_documents_are_read_with_their_password() {
+    let Some(corpus) = corpus() else { return };
+    let passwords = ["wrong", "foo", "openpassword"].map(str::to_owned).to_vec();
+    let mut extractor = extractor().with_passwords(Passwords::new(passwords));
+    for (file, phrase) in
+        [("pdf/aes-256.pdf", "Secret!"), ("pdf/libreoffice-writer-password.pdf", "Lorem ipsum dolor sit amet")]
+    {
+        let bytes = std::fs::read(corpus.join(file)).expect("a file of the corpus");
+        let document = extractor.extract(file, &bytes).expect("one of the passwords fits");
+        assert!(contains(&document.text, phrase), "{file}: {}", document.text);
+        assert!(!format!("{document:?}").contains("openpassword"));
     }
 }

@@ -302,7 +302,8 @@ fn line(row: &[Segment], beside: [&[Segment]; 2]) -> Option<Line> {
         if words.is_empty() {
             continue;
         }
-        let is_cell = segment.left - end > CELL_GAP * segment.size.max(1.0) || is_aligned(segment, beside);
+        let is_cell =
+            !is_mark(&text) && (segment.left - end > CELL_GAP * segment.size.max(1.0) || is_aligned(segment, beside));
         if !text.is_empty() {
             text.push_str(if is_cell { CELL_MARK } else { " " });
             is_row |= is_cell;
@@ -328,6 +329,16 @@ fn is_aligned(segment: &Segment, beside: [&[Segment]; 2]) -> bool {
             .skip(1)
             .any(|other| (other.left - segment.left).abs() <= near || (other.right - segment.right).abs() <= near)
     })
+}
+
+/// The mark of an item: a sign, or a short number or letter with a full stop or a bracket.
+fn is_mark(text: &str) -> bool {
+    let bare = text.trim_matches(['(', ')', '.']);
+    match bare.chars().count() {
+        0 => true,
+        1 => bare != text || !bare.contains(char::is_alphanumeric),
+        _ => bare != text && bare.len() <= 3 && bare.chars().all(|c| c.is_ascii_digit()),
+    }
 }
 
 /// Whether a line begins with the number of a section, or of an item.
@@ -415,6 +426,14 @@ mod tests {
                 (200.0, 664.0, "17 Nm"),
             ],
             "Part   Torque\nM4   14 Nm\nM5   17 Nm",
+        );
+    }
+
+    #[test]
+    fn marks_of_items_are_no_cells() {
+        check(
+            &[(50.0, 700.0, "•"), (65.0, 700.0, "first"), (50.0, 688.0, "2."), (65.0, 688.0, "second")],
+            "• first\n2. second",
         );
     }
 

@@ -15,6 +15,8 @@ pub struct Page {
     pub body_letters: usize,
     /// Characters that its content shows, at least.
     pub shown: usize,
+    /// Size of its content, in bytes.
+    pub content_bytes: usize,
     /// It paints what may be a picture of text.
     pub may_picture_text: bool,
 }

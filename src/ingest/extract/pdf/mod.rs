@@ -31,12 +31,25 @@ const NAMED_PAGES: usize = 20;
 /// Largest file that the second engine is given: it holds all objects in memory, beside the first.
 const MAX_SECOND_BYTES: usize = 96 << 20;
 
+/// Largest content of a page that is read, and that is read again by the second engine, in bytes.
+const MAX_CONTENT_BYTES: usize = 64 << 20;
+const MAX_AGAIN_BYTES: usize = 16 << 20;
+
+/// Content of all pages that is read, in bytes, and how many times the size of a file it may be. Pages may share one
+/// content, so a small file can ask for any amount of work.
+const MAX_ALL_CONTENT_BYTES: u64 = 48 << 20;
+const MAX_CONTENT_RATIO: u64 = 50;
+
+/// Pages that fail one after the other before the rest is given up: a page tree may promise any number.
+const MAX_FAILURES: usize = 100;
+
 pub struct Pdf;
 
 impl Extract for Pdf {
     fn extract(&self, input: Input<'_>) -> Result<Document, Problem> {
         let limits = input.limits;
         let is_cut_off = is_cut_off(&input.bytes);
+        let max_content = (input.bytes.len() as u64).saturating_mul(MAX_CONTENT_RATIO).max(MAX_ALL_CONTENT_BYTES);
         let spare = (input.bytes.len() <= MAX_SECOND_BYTES).then(|| input.bytes.clone());
         let mut why = String::new();
         let first = match oxide::open(input.bytes, input.passwords) {
@@ -56,7 +69,7 @@ impl Extract for Pdf {
             document.warnings.push(problem(reason::DAMAGED, what));
         }
         let bookmarks = first.as_ref().map(Oxide::bookmarks).unwrap_or_default();
-        let read = read(&mut source, limits, &bookmarks, &mut document);
+        let read = read(&mut source, limits, max_content, &bookmarks, &mut document);
         read.map_err(
             |problem| if problem.reason == reason::DAMAGED && !why.is_empty() { unreadable(&why) } else { problem },
         )?;
@@ -126,13 +139,17 @@ impl<F: FnMut() -> Option<Second>> Pages for Source<'_, F> {
     fn page(&mut self, number: u32) -> (Result<Page, Failure>, bool) {
         let Some(first) = self.first else { return (Ok(Page::default()), true) };
         let shown = first.shown(number);
+        if shown.bytes > MAX_CONTENT_BYTES {
+            return (Err(format!("it has {} MiB of content", shown.bytes >> 20)), false);
+        }
         let page = first.page(number).map(|page| Page {
             may_picture_text: shown.may_picture_text(),
             shown: shown.characters,
+            content_bytes: shown.bytes,
             ..page
         });
         let is_doubtful = page.as_ref().map_or(true, |page| quality::is_doubtful(&Counts::of(&page.text), shown));
-        (page, is_doubtful)
+        (page, is_doubtful && shown.bytes <= MAX_AGAIN_BYTES)
     }
 
     fn again(&mut self, numbers: &[u32], take: &mut dyn FnMut(u32, Page)) {
@@ -146,6 +163,7 @@ impl<F: FnMut() -> Option<Second>> Pages for Source<'_, F> {
 fn read(
     source: &mut impl Pages,
     limits: &Limits,
+    max_content: u64,
     bookmarks: &[Bookmark],
     document: &mut Document,
 ) -> Result<(), Problem> {
@@ -155,7 +173,12 @@ fn read(
     let (mut failed, mut doubtful) = (Vec::new(), Vec::new());
     let mut bytes = 0u64;
     let mut why = String::new();
+    let mut content = 0u64;
     for number in 1..=count {
+        let is_hopeless = failed.len() >= MAX_FAILURES && failed.len() == pages.len();
+        if content > max_content || is_hopeless {
+            break;
+        }
         let (page, is_doubtful) = source.page(number);
         if is_doubtful {
             doubtful.push(number);
@@ -165,6 +188,7 @@ fn read(
             why = error;
             Page::default()
         });
+        content += page.content_bytes as u64;
         bytes += page.text.len() as u64;
         if bytes > limits.max_text_bytes {
             return Err(super::blocks::too_large(limits.max_text_bytes));
@@ -187,6 +211,7 @@ fn read(
     if count == 0 || failed.len() == pages.len() {
         return Err(unreadable(if why.is_empty() { "no pages were found" } else { &why }));
     }
+    let count = u32::try_from(pages.len()).unwrap_or(u32::MAX);
     write(pages, bookmarks, &failed, limits, document)?;
     if all > count {
         let message = format!("it has {all} pages, of which {count} were read");
@@ -352,7 +377,7 @@ mod tests {
     ) -> Result<Document, Problem> {
         let mut document = Document::default();
         let limits = Limits { max_pages, max_text_bytes: 1 << 20, ..Limits::default() };
-        read(&mut Fake { first, second }, &limits, &[], &mut document)?;
+        read(&mut Fake { first, second }, &limits, 1 << 30, &[], &mut document)?;
         assert_eq!(document.check(), Ok(()));
         Ok(document)
     }

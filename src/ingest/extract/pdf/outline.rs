@@ -65,6 +65,25 @@ pub fn bookmarks(document: &PdfDocument, pages: u32) -> Vec<Bookmark> {
     found
 }
 
+/// Whether the page tree leads in circles, or to more nodes than are followed. The engine would follow them all.
+pub fn is_endless(document: &PdfDocument) -> bool {
+    let reader = Reader { document };
+    let Some(catalog) = document.catalog().ok().and_then(|object| object.as_dict().cloned()) else { return false };
+    let mut open: Vec<ObjectRef> = reference(catalog.get("Pages")).into_iter().collect();
+    let mut nodes = 0;
+    while let Some(place) = open.pop() {
+        nodes += 1;
+        if nodes > 2 * MAX_NODES {
+            return true;
+        }
+        let Some(node) = reader.dict(Some(&Object::Reference(place))) else { continue };
+        if let Some(kids) = reader.load(node.get("Kids")).as_ref().and_then(Object::as_array) {
+            open.extend(kids.iter().filter_map(Object::as_reference).take(2 * MAX_NODES));
+        }
+    }
+    false
+}
+
 fn reference(object: Option<&Object>) -> Option<ObjectRef> {
     object?.as_reference()
 }

@@ -53,6 +53,9 @@ pub fn open(bytes: Vec<u8>, passwords: &Passwords) -> Result<Oxide, Closed> {
                 return Ok(Err(Closed::Encrypted));
             }
         }
+        if outline::is_endless(&document) {
+            return Err("its page tree leads in circles".into());
+        }
         let pages = document.page_count().map_err(|error| sentence(&error))?;
         let hidden = compute_default_off_ocgs(&document);
         let is_tagged = document.prefers_structure_reading_order();
@@ -88,7 +91,7 @@ impl Oxide {
             let at = number.saturating_sub(1) as usize;
             let text = self.document.extract_text_filtered(at, self.hidden.clone(), HashSet::new());
             let text = text.map_err(|error| sentence(&error))?;
-            let mut page = Page { text, ..Page::default() };
+            let mut page = Page { text: tidy::bullets(text), ..Page::default() };
             // Places and sizes are an extra: a page without them has the engine's order, and no headings.
             if let Ok(spans) = guarded(|| self.document.extract_spans(at).map_err(|error| sentence(&error))) {
                 measure(&spans, &mut page);
@@ -216,7 +219,7 @@ fn in_place(spans: &[TextSpan], page: &mut Page) {
         return;
     }
     let (text, paragraphs) = assemble::assemble(runs);
-    page.text = text;
+    page.text = tidy::bullets(text);
     if !beside.is_empty() {
         page.text.push_str("\n\n");
         page.text.push_str(beside.trim_end());

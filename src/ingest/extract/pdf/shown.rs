@@ -11,6 +11,8 @@ pub struct Shown {
     pub paints_objects: bool,
     /// Outlines and areas that it draws.
     pub paths: usize,
+    /// Size of the content, in bytes.
+    pub bytes: usize,
 }
 
 /// Fewest paths that may be letters drawn as outlines.
@@ -25,7 +27,7 @@ impl Shown {
 
 /// Counts in a decoded content stream. Linear in its size.
 pub fn shown(content: &[u8]) -> Shown {
-    let mut shown = Shown::default();
+    let mut shown = Shown { bytes: content.len(), ..Shown::default() };
     let mut pending = 0;
     let mut at = 0;
     while let Some(&byte) = content.get(at) {

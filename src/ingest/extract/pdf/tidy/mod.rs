@@ -8,6 +8,8 @@ mod forms;
 pub mod hyphens;
 pub mod rtl;
 
+pub use forms::bullets;
+
 /// Cleans the text of one page, as far as that needs no other.
 pub fn page(text: String) -> String {
     forms::compose_accents(rtl::in_reading_order(forms::bullets(forms::line_ends(text))))
