@@ -130,10 +130,18 @@ fn a_worker_has_a_process_group_of_its_own() {
     assert!(problem.message.contains("exit code 7"), "{}", problem.message);
 }
 
+/// The header of a request, as a parent writes it.
+fn request(name: &str) -> Vec<u8> {
+    let limits = Limits { timeout: Duration::from_secs(600), ..Limits::default() };
+    let header =
+        serde_json::json!({ "name": name, "limits": limits, "passwords": rag::ingest::extract::Passwords::default() });
+    serde_json::to_vec(&header).expect("it is JSON")
+}
+
 #[test]
 fn a_worker_leaves_signals_to_its_parent() {
     use std::{io::Read, os::unix::process::ExitStatusExt};
-    let header = br#"{"name":"a.md","limits":{"timeout":{"secs":600,"nanos":0},"memory_bytes":1073741824,"max_text_bytes":268435456,"max_pages":9}}"#;
+    let header = request("a.md");
     let mut child = Command::new(env!("CARGO_BIN_EXE_rag"))
         .arg("__extract")
         .stdin(Stdio::piped())
@@ -143,7 +151,7 @@ fn a_worker_leaves_signals_to_its_parent() {
     let mut frame = Vec::new();
     frame.extend_from_slice(&(header.len() as u32).to_le_bytes());
     frame.extend_from_slice(&4u64.to_le_bytes());
-    frame.extend_from_slice(header);
+    frame.extend_from_slice(&header);
     frame.extend_from_slice(b"text");
     let (mut stdin, mut stdout) = (child.stdin.take().expect("piped"), child.stdout.take().expect("piped"));
     stdin.write_all(&frame).expect("it reads");
@@ -161,7 +169,7 @@ fn a_worker_leaves_signals_to_its_parent() {
 #[test]
 fn a_worker_ends_with_its_parent() {
     // Also in the middle of a file: a frame that is never completed, and a file that takes long.
-    let header = br#"{"name":"a.json","limits":{"timeout":{"secs":600,"nanos":0},"memory_bytes":1073741824,"max_text_bytes":268435456,"max_pages":9}}"#;
+    let header = request("a.json");
     let long = "{\"a\": [1, 2, {\"b\": \"words\"}]}\n".repeat(1 << 20);
     for send in [0, 5, 12 + header.len() + 100, usize::MAX] {
         let mut child = Command::new(env!("CARGO_BIN_EXE_rag"))
@@ -173,7 +181,7 @@ fn a_worker_ends_with_its_parent() {
         let mut frame = Vec::new();
         frame.extend_from_slice(&(header.len() as u32).to_le_bytes());
         frame.extend_from_slice(&(long.len() as u64).to_le_bytes());
-        frame.extend_from_slice(header);
+        frame.extend_from_slice(&header);
         frame.extend_from_slice(long.as_bytes());
         let mut stdin = child.stdin.take().expect("it is piped");
         stdin.write_all(&frame[..send.min(frame.len())]).expect("it reads");

@@ -31,7 +31,7 @@ mod watch;
 
 pub use error::{Error, Result};
 pub use fetch::{NoPage, PageUrl};
-pub use given::Given;
+pub use given::{Given, STDIN_ROOT};
 pub use loader::{Loaders, NoLoader};
 pub use report::{Event, Observer, Outcome, Report};
 pub use watch::Watch;

@@ -5,7 +5,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use rag::types::{Lines, Pages, SourcePath};
+use rag::{
+    ingest::{PageUrl, STDIN_ROOT},
+    types::{Lines, Pages, SourcePath},
+};
 
 use super::{Screen, Style, sanitize};
 
@@ -22,8 +25,11 @@ impl Places {
         Self { home, roots }
     }
 
-    /// The file on this machine that a display path names, if its root is known.
+    /// The file on this machine that a display path names, if its root is known. Pages and standard input are none.
     pub fn file(&self, display: &str) -> Option<PathBuf> {
+        if PageUrl::is_one(display) || display.split('/').next() == Some(STDIN_ROOT) {
+            return None;
+        }
         let named = display
             .split_once('/')
             .and_then(|(name, rest)| self.roots.get(name).map(|root| Path::new(root).join(unspelled(rest))));
@@ -33,11 +39,13 @@ impl Places {
     /// A location, painted, and linked to its file on a terminal.
     pub fn show(&self, screen: &Screen, path: &str, lines: Option<Lines>, pages: Option<Pages>) -> String {
         let text = screen.paint(Style::Place, &sanitize::line(&location(path, lines, pages)));
-        match self.file(path) {
-            Some(file) if screen.color && screen.stdout_is_terminal && file.is_absolute() => {
-                format!("\x1b]8;;{}\x1b\\{text}\x1b]8;;\x1b\\", file_url(&file))
-            }
-            _ => text,
+        let target = match self.file(path) {
+            Some(file) => file.is_absolute().then(|| file_url(&file)),
+            None => PageUrl::is_one(path).then(|| page_url(path)),
+        };
+        match target.filter(|_| screen.color && screen.stdout_is_terminal) {
+            Some(url) => format!("\x1b]8;;{url}\x1b\\{text}\x1b]8;;\x1b\\"),
+            None => text,
         }
     }
 }
@@ -57,6 +65,11 @@ pub fn location(path: &str, lines: Option<Lines>, pages: Option<Pages>) -> Strin
     }
 }
 
+/// An address as it was asked for, nothing in it that a terminal would take for its own.
+fn page_url(address: &str) -> String {
+    address.chars().filter(|letter| letter.is_ascii_graphic()).collect()
+}
+
 /// Built from our own path alone, every byte that is not plain percent-encoded: nothing of a file name reaches the
 /// terminal as it is.
 fn file_url(path: &Path) -> String {
@@ -73,6 +86,20 @@ fn file_url(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_files_are_looked_for_on_disk() {
+        let places = Places::new(Some("/home".into()), BTreeMap::from([("data".to_owned(), "/data".to_owned())]));
+        for (path, want) in [
+            ("docs/a.md", Some("/home/docs/a.md")),
+            ("data/a.md", Some("/data/a.md")),
+            ("https://example.org/a.md", None),
+            ("stdin/a.md", None),
+        ] {
+            assert_eq!(places.file(path), want.map(PathBuf::from), "{path}");
+        }
+        assert_eq!(page_url("https://example.org/a\x1b]8;b"), "https://example.org/a]8;b");
+    }
 
     #[test]
     fn locations() {

@@ -97,6 +97,8 @@ pub struct Limits {
     pub max_text_bytes: u64,
     /// Pages read of a paged document; the rest is left out with a warning.
     pub max_pages: u32,
+    /// One engine only, where a format has two.
+    pub cautious: bool,
     /// Archives are read; else they fail with `unsupported`.
     pub archives: bool,
 }
@@ -108,6 +110,7 @@ impl Default for Limits {
             memory_bytes: 1 << 30,
             max_text_bytes: 256 << 20,
             max_pages: 20_000,
+            cautious: false,
             archives: false,
         }
     }
@@ -251,12 +254,7 @@ fn empty_file(format: Format) -> Result<Document, Problem> {
     if is_container(format) || matches!(format, Format::Unsupported(_) | Format::Binary) {
         return Err(nothing);
     }
-    Ok(Document {
-        format: format.word().into(),
-        warnings: vec![nothing],
-        text_is_source: true,
-        ..Document::default()
-    })
+    Ok(Document { format: format.word().into(), warnings: vec![nothing], text_is_source: true, ..Document::default() })
 }
 
 impl Input<'_> {

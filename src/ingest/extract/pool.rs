@@ -78,12 +78,25 @@ impl Extractor {
     /// Extracts one file. `name` is its file name (only a hint), `bytes` all of it. Never fails because of an earlier
     /// file. Holds the document of this file only.
     pub fn extract(&mut self, name: &str, bytes: &[u8]) -> Result<Document, Problem> {
+        let problem = match self.once(name, bytes, false) {
+            Err(problem) if ended_on_it(&problem) && has_other_way(bytes) => problem,
+            answer => return answer,
+        };
+        // Without the part that may have ended the reader there may be text still.
+        let Ok(mut document) = self.once(name, bytes, true) else { return Err(problem) };
+        let message = format!("doubtful pages were not read a second time: {}", problem.message);
+        document.warnings.push(Problem { message, ..problem });
+        Ok(document)
+    }
+
+    fn once(&mut self, name: &str, bytes: &[u8], cautious: bool) -> Result<Document, Problem> {
+        let limits = Limits { cautious, ..self.limits.clone() };
         if matches!(self.worker, Worker::InProcess) {
-            return worker::in_process(name, bytes.to_vec(), &self.limits, &self.passwords);
+            return worker::in_process(name, bytes.to_vec(), &limits, &self.passwords);
         }
         self.start().map_err(|error| transient(reason::WORKER, error.to_string()))?;
         let Some(mut running) = self.child.take() else { return Err(transient(reason::WORKER, "no worker")) };
-        let request = Request { name: name.into(), limits: self.limits.clone(), passwords: self.passwords.clone() };
+        let request = Request { name: name.into(), limits, passwords: self.passwords.clone() };
         let (result, late) = running.ask(&request, bytes);
         match result {
             Ok(answer) => {
@@ -93,6 +106,16 @@ impl Extractor {
             Err(error) => Err(running.end(late, &error, &self.limits)),
         }
     }
+}
+
+/// The reader died on the bytes, or would have.
+fn ended_on_it(problem: &Problem) -> bool {
+    !problem.transient && (problem.reason == reason::CRASHED || problem.reason == reason::OOM)
+}
+
+/// Whether a format has more than one engine.
+fn has_other_way(bytes: &[u8]) -> bool {
+    bytes[..bytes.len().min(1024)].windows(5).any(|window| window == b"%PDF-")
 }
 
 /// A problem of this try, not of the bytes.

@@ -74,6 +74,9 @@ fn standard_input(max_bytes: u64) -> Result<Vec<u8>, Failure> {
         .take(max_bytes.saturating_add(1))
         .read_to_end(&mut bytes)
         .map_err(|error| Failure::new(Kind::Io, format!("standard input cannot be read: {error}")))?;
+    if bytes.is_empty() {
+        return Err(Failure::usage("nothing came by standard input"));
+    }
     if bytes.len() as u64 > max_bytes {
         return Err(Failure::usage(format!("standard input has more than {max_bytes} bytes"))
             .hint("`--max-file-size` raises the limit"));

@@ -50,7 +50,7 @@ impl Extract for Pdf {
         let limits = input.limits;
         let is_cut_off = is_cut_off(&input.bytes);
         let max_content = (input.bytes.len() as u64).saturating_mul(MAX_CONTENT_RATIO).max(MAX_ALL_CONTENT_BYTES);
-        let spare = (input.bytes.len() <= MAX_SECOND_BYTES).then(|| input.bytes.clone());
+        let spare = (!limits.cautious && input.bytes.len() <= MAX_SECOND_BYTES).then(|| input.bytes.clone());
         let mut why = String::new();
         let first = match oxide::open(input.bytes, input.passwords) {
             Ok(engine) => Some(engine),
