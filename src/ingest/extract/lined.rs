@@ -214,10 +214,10 @@ impl<'a> Lined<'a> {
 
     /// Keeps a fact about the document.
     pub fn fact(&mut self, key: &str, value: &str) {
-        if let (Some(key), Some(value)) = (title(key), title(value)) {
-            if self.metadata.len() < MAX_FACTS {
-                self.metadata.entry(key.to_lowercase()).or_insert(value);
-            }
+        if let (Some(key), Some(value)) = (title(key), title(value))
+            && self.metadata.len() < MAX_FACTS
+        {
+            self.metadata.entry(key.to_lowercase()).or_insert(value);
         }
     }
 }

@@ -110,7 +110,7 @@ fn bars(bare: &str, separator: char, at: usize, cells: &mut Vec<(usize, String)>
 fn specification(part: &str) -> (&str, usize) {
     let at = part.rfind(char::is_whitespace).map_or(0, |at| at + 1);
     let word = part.get(at..).unwrap_or("");
-    let rest = word.trim_end_matches(|c: char| matches!(c, 'a' | 'd' | 'e' | 'h' | 'l' | 'm' | 's' | 'v'));
+    let rest = word.trim_end_matches(['a', 'd', 'e', 'h', 'l', 'm', 's', 'v']);
     let is_specification = !word.is_empty()
         && word.len() - rest.len() <= 1
         && rest.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | '+' | '*' | '<' | '>' | '^'))

@@ -76,7 +76,7 @@ impl Tabular {
         let total = self.rows.len();
         // One row between the first two rules, and more below them.
         let drawn = match self.rules[..] {
-            [0, second, ..] if second == 1 => Some(1),
+            [0, 1, ..] => Some(1),
             [1, ..] => Some(1),
             _ => None,
         };

@@ -175,25 +175,26 @@ impl<'a> Writer<'a> {
             self.encrypted = true;
             return;
         }
-        if kind.starts_with("multipart/") && depth < MAX_MULTIPARTS {
-            if let Some((children, is_cut_off)) = part.children(&self.parser, source.bytes) {
-                self.is_cut_off |= is_cut_off;
-                match kind {
-                    "multipart/related" if self.is_page => {
-                        let page = children.iter().find(|child| child.header.kind == "text/html").or(children.first());
-                        if let Some(page) = page {
-                            self.part(page, source, path, depth + 1, want);
-                        }
-                    }
-                    "multipart/alternative" => self.alternative(&children, source, path, depth + 1, want),
-                    _ => {
-                        for child in &children {
-                            self.part(child, source, path, depth + 1, want);
-                        }
+        if kind.starts_with("multipart/")
+            && depth < MAX_MULTIPARTS
+            && let Some((children, is_cut_off)) = part.children(&self.parser, source.bytes)
+        {
+            self.is_cut_off |= is_cut_off;
+            match kind {
+                "multipart/related" if self.is_page => {
+                    let page = children.iter().find(|child| child.header.kind == "text/html").or(children.first());
+                    if let Some(page) = page {
+                        self.part(page, source, path, depth + 1, want);
                     }
                 }
-                return;
+                "multipart/alternative" => self.alternative(&children, source, path, depth + 1, want),
+                _ => {
+                    for child in &children {
+                        self.part(child, source, path, depth + 1, want);
+                    }
+                }
             }
+            return;
         }
         self.leaf(part, source, path, want);
     }

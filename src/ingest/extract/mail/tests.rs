@@ -207,7 +207,7 @@ fn mailboxes() {
     );
     assert_eq!(document.metadata["messages"], "2");
     // A mailbox is known by its content, and so is a message.
-    assert_eq!(read("archive", &("From a@x Mon Jun 01 10:00:00 2026\nFrom: a@x\nSubject: one\n\nx")).format, "mbox");
+    assert_eq!(read("archive", "From a@x Mon Jun 01 10:00:00 2026\nFrom: a@x\nSubject: one\n\nx").format, "mbox");
     assert_eq!(read("1.", "Message-ID: <1>\nFrom: a@x\nSubject: one\n\nx").format, "eml");
     assert_eq!(read("notes.txt", "From: me\nTo: you\n\nx").format, "text");
     let many = "From a Mon Jun 01 10:00:00 2026\nSubject: s\n\nbody\n\n".repeat(5000);

@@ -28,7 +28,7 @@ fn base64(body: &[u8]) -> Vec<u8> {
         if letters.len() % 4 == 1 {
             letters.pop();
         }
-        while letters.len() % 4 != 0 {
+        while !letters.len().is_multiple_of(4) {
             letters.push(b'=');
         }
         out.extend(base64_decode(&letters).unwrap_or_default());

@@ -201,10 +201,8 @@ impl Walk<'_> {
                 self.end_paragraph();
                 self.now = if is_nested { self.around.pop().unwrap_or_default() } else { State::default() };
             }
-            "span" => {
-                if self.now.spans.pop().is_some_and(|is_hidden| is_hidden) {
-                    self.now.hidden_spans -= 1;
-                }
+            "span" if self.now.spans.pop().is_some_and(|is_hidden| is_hidden) => {
+                self.now.hidden_spans -= 1;
             }
             "note" => self.end_note(),
             "notes" => self.in_notes = false,
@@ -217,10 +215,8 @@ impl Walk<'_> {
             "table-header-rows" => self.in_header(false),
             "table-cell" => self.flow.end_cell(),
             "table-row" => self.flow.end_row(),
-            "table" => {
-                if self.tables.pop().is_some() {
-                    self.flow.end_table(true);
-                }
+            "table" if self.tables.pop().is_some() => {
+                self.flow.end_table(true);
             }
             _ => {}
         }
@@ -231,7 +227,7 @@ impl Walk<'_> {
             return;
         }
         // White space of the source is one blank; others are elements.
-        for piece in text.split_inclusive(|c: char| matches!(c, ' ' | '\n' | '\t' | '\r')) {
+        for piece in text.split_inclusive([' ', '\n', '\t', '\r']) {
             let word = piece.trim_end_matches([' ', '\n', '\t', '\r']);
             self.push(word);
             if word.len() < piece.len() && !self.now.run.ends_with([' ', '\n', '\t']) {

@@ -157,7 +157,7 @@ fn gutter(rows: &[Vec<Segment>]) -> Option<f32> {
     let left = all().map(|segment| segment.left).fold(f32::INFINITY, f32::min);
     let right = all().map(|segment| segment.right).fold(f32::NEG_INFINITY, f32::max);
     let width = right - left;
-    if !(width > 1.0) || rows.len() < MIN_COLUMN_LINES {
+    if width.is_nan() || width <= 1.0 || rows.len() < MIN_COLUMN_LINES {
         return None;
     }
     // Segments that cross each place across the page.
@@ -311,7 +311,7 @@ fn line(row: &[Segment], beside: [&[Segment]; 2]) -> Option<Line> {
         text.push_str(words);
         end = segment.right;
     }
-    (!text.is_empty()).then(|| Line {
+    (!text.is_empty()).then_some(Line {
         left: first.left,
         right: last.right,
         base: widest.base,

@@ -316,7 +316,7 @@ fn runs_on(line: &str, next: &str, full: usize) -> bool {
 /// Chinese and Japanese run on without a space.
 fn needs_space(before: &str, next: &str) -> bool {
     let is_tight = |c: char| is_ideographic(c) && !matches!(c, '\u{ac00}'..='\u{d7af}');
-    !(before.ends_with(is_tight) && next.starts_with(is_tight)) && !before.ends_with(char::is_whitespace)
+    !(before.ends_with(char::is_whitespace) || before.ends_with(is_tight) && next.starts_with(is_tight))
 }
 
 #[cfg(test)]

@@ -75,9 +75,7 @@ pub fn simple(lined: &Lined<'_>) -> Option<Table> {
             borders += 1;
             last_border = at;
             lines = at + 1;
-        } else if bare.is_empty() && borders >= 2 && last_border + 1 == at {
-            break;
-        } else if borders >= 3 {
+        } else if borders >= 3 || (bare.is_empty() && borders >= 2 && last_border + 1 == at) {
             break;
         }
     }

@@ -60,7 +60,7 @@ fn package(bytes: Vec<u8>, limits: &Limits) -> Result<Document, Problem> {
     }
     document.warnings.extend(package.warning());
     let mut book: Xlsx<_> = Xlsx::new(Cursor::new(package.into_bytes())).map_err(|error| damaged(&error))?;
-    let (sheets, hidden) = visible(&book.sheets_metadata().to_vec());
+    let (sheets, hidden) = visible(book.sheets_metadata());
     note_sheets(&mut document, &sheets, hidden);
     let mut flow = Flow::new(limits.max_text_bytes, source_bytes);
     for (number, name) in sheets.into_iter().take(limits.max_pages as usize) {
@@ -112,7 +112,7 @@ fn old(bytes: Vec<u8>, limits: &Limits) -> Result<Document, Problem> {
             }
         }
     }
-    let (sheets, hidden) = visible(&book.sheets_metadata().to_vec());
+    let (sheets, hidden) = visible(book.sheets_metadata());
     note_sheets(&mut document, &sheets, hidden);
     let mut flow = Flow::new(limits.max_text_bytes, source_bytes);
     for (number, name) in sheets.into_iter().take(limits.max_pages as usize) {

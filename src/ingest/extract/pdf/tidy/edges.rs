@@ -197,7 +197,7 @@ mod tests {
     #[test]
     fn odd_and_even_pages_have_their_own() {
         let page = |n: usize| {
-            let head = if n % 2 == 0 { format!("{n}   The Author") } else { format!("The Title   {n}") };
+            let head = if n.is_multiple_of(2) { format!("{n}   The Author") } else { format!("The Title   {n}") };
             format!("{head}\n\nbody {}\n\nmore\n\nend of {}", n * n, n * n)
         };
         let pages = dropped(page, 8);

@@ -57,7 +57,7 @@ fn mend_lam_alef(line: &str, out: &mut String) {
             continue;
         }
         // Particles of one letter stand before the article without a space.
-        in_word = letter.is_alphabetic() && !(matches!(letter, 'و' | 'ب' | 'ف' | 'ك') && !in_word);
+        in_word = letter.is_alphabetic() && (in_word || !matches!(letter, 'و' | 'ب' | 'ف' | 'ك'));
         out.push(letter);
         at += 1;
     }
