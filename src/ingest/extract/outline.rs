@@ -37,3 +37,25 @@ fn of(document: &Document) -> String {
     out.extend(document.warnings.iter().map(|warning| format!("warning {}", warning.reason)));
     out.join("\n")
 }
+
+/// Extracts a text that stays its own source, and compares its blocks: kind, headings, first line and text of each.
+pub fn check_lines(name: &str, text: &str, want: &[&str]) -> Document {
+    let document = extract(name, text.into(), &Limits::default()).expect("it is text");
+    let place = |at: usize| 1 + document.text[..at].matches('\n').count();
+    let lines: Vec<String> = document
+        .blocks
+        .iter()
+        .map(|block| {
+            let kind = match &block.kind {
+                BlockKind::Heading(level) => format!("h{level}"),
+                BlockKind::Table { header, .. } => format!("table({})", &document.text[header.range()]),
+                other => format!("{other:?}").to_lowercase(),
+            };
+            let text = &document.text[block.span.range()];
+            format!("{kind} {} {}: {text}", block.heading.join("/"), place(block.span.start)).replace('\n', "⏎")
+        })
+        .collect();
+    assert_eq!(lines, want, "{text}");
+    assert!(document.text_is_source && document.warnings.is_empty());
+    document
+}

@@ -195,8 +195,9 @@ fn once(
     progress.finish();
     let began = writer.snapshot().generation() > 0;
     drop(writer);
-    if result.is_err() && workshop.is_new && !began {
-        // A pattern with a typo leaves nothing behind. Should it not go away, it is an empty index.
+    let is_vain = result.as_ref().map_or(true, |report| !report.failed.is_empty());
+    if is_vain && workshop.is_new && !began {
+        // A pattern or an address with a typo leaves nothing behind. Should it not go away, it is an empty index.
         let _ = std::fs::remove_dir_all(&place.dir);
     }
     let embedder = embedder.map(|embedder| format!("{}, {}", embedder.space().model, embedder.backend()));

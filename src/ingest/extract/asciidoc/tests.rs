@@ -1,31 +1,7 @@
-use crate::ingest::{
-    document::{BlockKind, Document},
-    extract::{Limits, extract},
-};
-
-/// Kind, headings, first line and text of each block.
-fn outline(document: &Document) -> Vec<String> {
-    let place = |at: usize| 1 + document.text[..at].matches('\n').count();
-    document
-        .blocks
-        .iter()
-        .map(|block| {
-            let kind = match &block.kind {
-                BlockKind::Heading(level) => format!("h{level}"),
-                BlockKind::Table { header, .. } => format!("table({})", &document.text[header.range()]),
-                other => format!("{other:?}").to_lowercase(),
-            };
-            let text = &document.text[block.span.range()];
-            format!("{kind} {} {}: {text}", block.heading.join("/"), place(block.span.start)).replace('\n', "⏎")
-        })
-        .collect()
-}
+use crate::ingest::{document::Document, extract::outline};
 
 fn check(text: &str, want: &[&str]) -> Document {
-    let document = extract("a.adoc", text.into(), &Limits::default()).expect("it is text");
-    assert_eq!(outline(&document), want, "{text}");
-    assert!(document.text_is_source && document.warnings.is_empty());
-    document
+    outline::check_lines("a.adoc", text, want)
 }
 
 #[test]
