@@ -115,7 +115,7 @@ pub fn fetch(
         .enable_time()
         .build()
         .map_err(|error| file::transient("unreachable", &format!("no event loop for the network: {error}")))?;
-    runtime.block_on(async {
+    let fetched = runtime.block_on(async {
         let fetching = tokio::time::timeout(TOTAL_TIMEOUT, follow(page, known, max_bytes));
         let mut fetching = std::pin::pin!(fetching);
         loop {
@@ -127,7 +127,10 @@ pub fn fetch(
                 return done.map_err(late)?;
             }
         }
-    })
+    });
+    // A name lookup that hangs must not hold us up.
+    runtime.shutdown_background();
+    fetched
 }
 
 /// A server that calls unchanged what was never fetched.
