@@ -39,7 +39,7 @@ pub struct Place {
 pub struct Workshop {
     pub index: Index,
     pub embedder: Option<Box<dyn Embedder>>,
-    /// The index was made now.
+    /// The index was made now, and so was its folder: nothing of anybody else is in it.
     pub is_new: bool,
     /// A dry run on a folder that has no index plans against an empty one, which goes away with this.
     _scratch: Option<tempfile::TempDir>,
@@ -126,7 +126,7 @@ impl Place {
             let settings = Settings { space: embedder.as_ref().map(|embedder| embedder.space().clone()) };
             let scratch = if dry_run { Some(scratch()?) } else { None };
             let dir = scratch.as_ref().map_or(self.dir.clone(), |scratch| scratch.path().join(FOLDER));
-            let is_new = scratch.is_none();
+            let is_new = scratch.is_none() && dir.symlink_metadata().is_err();
             return Ok(Workshop { index: Index::create(&dir, &settings)?, embedder, is_new, _scratch: scratch });
         }
         let index = self.open()?;

@@ -114,12 +114,16 @@ pub fn detect(name: &str, bytes: &[u8]) -> Format {
         };
     }
     let named = by_name(name, &extension);
+    if matches!(named, None | Some(Format::Text))
+        && let Some(mail) = mail_kind(bytes)
+    {
+        return mail;
+    }
     match named {
         Some(Format::Code(_) | Format::Markdown | Format::Csv | Format::Json | Format::Jsonl | Format::Html) => {}
         Some(Format::Rst | Format::AsciiDoc | Format::Org | Format::Latex | Format::Notebook | Format::Log) => {}
         Some(Format::Man | Format::Subtitles) => {}
         Some(Format::Eml | Format::Mbox | Format::Mhtml) => {}
-        None | Some(Format::Text) if mail_kind(bytes).is_some() => return mail_kind(bytes).unwrap_or(Format::Text),
         _ if looks_like_html(bytes) => return Format::Html,
         None | Some(Format::Text) if bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).starts_with(b"<?xml") => {
             return Format::Xml;

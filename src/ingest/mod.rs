@@ -79,7 +79,7 @@ pub struct Options {
     pub loaders: Loaders,
     /// Read what is in archives.
     pub archives: bool,
-    /// Tried on encrypted documents; never stored.
+    /// Tried on encrypted PDFs; never stored.
     pub passwords: extract::Passwords,
     /// Try again what failed before, though its bytes are the same.
     pub retry_failed: bool,

@@ -94,7 +94,7 @@ pub struct Hit {
     /// Calibrated, 0..1.
     pub relevance: f32,
     pub chunk: ChunkRecord,
-    /// The same chunk of sources that are copies of this one.
+    /// The same chunk at the same place of other sources: copies, as far as can be seen.
     pub copies: Vec<ChunkRecord>,
     /// Neighbour chunks in the order of the source, itself not among them; empty unless asked for.
     pub before: Vec<ChunkRecord>,

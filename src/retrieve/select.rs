@@ -7,7 +7,7 @@ use std::{borrow::Cow, collections::HashMap};
 use super::{Result, fuse::Fused, mmr::mmr};
 use crate::{
     index::{ChunkRecord, Snapshot, vector},
-    types::{ChunkId, Span},
+    types::ChunkId,
 };
 
 /// Diversity looks at so many of the first candidates: its cost is the square of them.
@@ -22,7 +22,7 @@ pub(super) struct Choice {
     pub per_source: Option<usize>,
 }
 
-/// A result, and the same chunk of other sources that have the same content.
+/// A result, and the same chunk of sources that are copies of its own, at least so far.
 pub(super) struct Selected {
     pub fused: Fused,
     pub chunk: ChunkRecord,
@@ -53,7 +53,6 @@ pub(super) fn choose(snapshot: &Snapshot, fused: &[Fused], choice: Choice) -> Re
     };
     let mut chosen = Chosen::default();
     let mut of_source = HashMap::new();
-    let mut places: HashMap<(u32, Span, [u8; 32]), usize> = HashMap::new();
     for batch in order.chunks(choice.k) {
         let ids: Vec<ChunkId> = batch.iter().map(|fused| fused.candidate.id).collect();
         for (fused, record) in batch.iter().zip(snapshot.chunks(&ids)?) {
@@ -61,10 +60,8 @@ pub(super) fn choose(snapshot: &Snapshot, fused: &[Fused], choice: Choice) -> Re
                 chosen.lost += 1;
                 continue;
             };
-            // The same text at the same place: the source is a copy of one that is there already.
-            let content = (record.ordinal, record.span, *blake3::hash(record.text.as_bytes()).as_bytes());
-            if let Some(&first) = places.get(&content) {
-                chosen.results[first].copies.push(record);
+            if let Some(first) = chosen.results.iter_mut().find(|first| is_copy(&record, &first.chunk)) {
+                first.copies.push(record);
                 chosen.capped += 1;
                 continue;
             }
@@ -77,11 +74,17 @@ pub(super) fn choose(snapshot: &Snapshot, fused: &[Fused], choice: Choice) -> Re
                 return Ok(chosen);
             }
             *count += 1;
-            places.insert(content, chosen.results.len());
             chosen.results.push(Selected { fused: *fused, chunk: record, copies: Vec::new() });
         }
     }
     Ok(chosen)
+}
+
+/// Whether a chunk says the same as another at the same place of its source.
+fn is_copy(chunk: &ChunkRecord, of: &ChunkRecord) -> bool {
+    (chunk.ordinal, chunk.span) == (of.ordinal, of.span)
+        && (&chunk.text, &chunk.context) == (&of.text, &of.context)
+        && (&chunk.heading, &chunk.title) == (&of.heading, &of.title)
 }
 
 /// Reorders by maximal marginal relevance. Scores are scaled to 0..1 by the best one; a chunk without a vector is like

@@ -146,7 +146,7 @@ pub struct Hit {
     #[serde(flatten)]
     pub chunk: Chunk,
     pub snippet: Snippet,
-    /// Where the same text stands in sources that are copies of this one.
+    /// Where the same text stands at the same place of other sources: copies, as far as can be seen.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub copies: Vec<Duplicate>,
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -41,6 +41,11 @@ fn a_pattern_with_a_typo_leaves_nothing_behind() {
         assert!(!house.path(".rag").exists(), "{what}");
     }
     house.rag(["ingest", "sample-docs", "--collection", ""]).exits(2);
+    // What was there before stays.
+    house.write(".rag/rag.toml", "[retrieve]\nk = 3\n");
+    house.rag(["ingest", "sample-docs", "--include", "*.zzz"]).exits(2);
+    house.rag(["ingest", "http://127.0.0.1:1/page"]).exits(3);
+    assert!(house.path(".rag/rag.toml").exists(), "the user wrote it");
 }
 
 #[test]

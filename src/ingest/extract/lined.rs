@@ -2,7 +2,7 @@
 //!
 //! Comments and machinery go, marks that say nothing go, links keep their words; but a line of the result is a line of the
 //! source, so every block knows where it stands. Lines are written where they are read, and there is no other way to
-//! write. Used by the readers of reStructuredText, AsciiDoc and org.
+//! write. Used by the readers of reStructuredText, AsciiDoc, org, manual pages and subtitles.
 
 use std::collections::BTreeMap;
 

@@ -57,7 +57,7 @@ pub struct Args {
     /// Read what is in archives (zip, tar, gz)
     #[arg(long)]
     archives: bool,
-    /// Try this password on encrypted documents (can be repeated); better in RAG_PASSWORD, which nobody sees
+    /// Try this password on encrypted PDFs (can be repeated); better in RAG_PASSWORD, which nobody sees
     #[arg(long, value_name = "PASSWORD")]
     password: Vec<String>,
     /// Follow symbolic links that stay inside the given folders

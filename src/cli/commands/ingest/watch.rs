@@ -25,11 +25,7 @@ pub fn watch((context, args, options): (&Context, &Args, &Options), cancel: &Can
     print(context, args, &done)?;
     while !cancel.is_asked() {
         if !screen.json {
-            screen.note(if done.report.failed.is_empty() {
-                "watching; Ctrl-C ends it"
-            } else {
-                "watching; what failed is tried again"
-            });
+            screen.note("watching; Ctrl-C ends it");
         }
         let pause = Duration::try_from_secs_f64(done.report.seconds * RESTS).unwrap_or_default();
         if !next(&watch, pause, (context, args, options), cancel, &mut done)? {
