@@ -71,6 +71,13 @@ pub const SETTINGS: &[Setting] = &[
         None,
         "programs that read other formats: `djvu=djvutxt /dev/stdin`; the file on their standard input",
     ),
+    own("ingest.ocr", Shape::Bool, Some("false"), "read scanned pages of PDFs with `tesseract` and `pdftoppm`"),
+    own(
+        "ingest.ocr_languages",
+        Shape::Text,
+        Some("eng"),
+        "what they are written in, as `tesseract` names it: `deu+eng`",
+    ),
     own("ingest.jobs", Shape::Number(0, 1024), Some("0"), "worker processes; 0: one a core"),
     shared("retrieve.k", Shape::Number(1, 1000), Some("10"), "results of a query"),
     shared("retrieve.mode", Shape::Choice(&["hybrid", "lexical", "dense"]), Some("hybrid"), "which legs search"),

@@ -29,6 +29,8 @@ pub struct Document {
     /// from blocks, if at all. JSON and JSONL are written anew as `key: value` lines, so theirs come from blocks.
     pub text_is_source: bool,
     pub pages: Option<u32>,
+    /// Pages (from 1) that show something, but gave no text that can be believed.
+    pub unread_pages: Vec<u32>,
     pub encoding: Option<String>,
     pub metadata: BTreeMap<String, String>,
     /// What was lost or is doubtful.

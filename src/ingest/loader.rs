@@ -66,46 +66,68 @@ impl FromStr for Loader {
 /// `too_large`, `damaged` (it says that it failed).
 pub fn load(command: &[String], bytes: &[u8], timeout: Duration, max_bytes: u64) -> Result<Vec<u8>, Problem> {
     let [program, arguments @ ..] = command else { return Err(file::transient(reason::WORKER, "no program")) };
-    let cannot = |error: io::Error| file::transient(reason::WORKER, &format!("`{program}` cannot be run: {error}"));
     let mut command = Command::new(program);
-    command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    #[cfg(unix)]
-    std::os::unix::process::CommandExt::process_group(&mut command, 0);
-    let mut child = Ended(command.spawn().map_err(cannot)?);
-    let (Some(mut input), Some(output), Some(words)) =
-        (child.0.stdin.take(), child.0.stdout.take(), child.0.stderr.take())
-    else {
-        return Err(cannot(io::ErrorKind::BrokenPipe.into()));
-    };
-    thread::scope(|scope| {
-        // A program that does not want all of its input is no failure.
-        scope.spawn(move || drop(input.write_all(bytes)));
-        let words = scope.spawn(move || take(words, 64 << 10));
-        let (done, over) = mpsc::channel();
-        scope.spawn(move || drop(done.send(take(output, max_bytes.saturating_add(1)))));
-        let printed = over.recv_timeout(timeout);
-        let is_late = printed.is_err();
-        let is_long = printed.as_ref().is_ok_and(|printed| printed.len() as u64 > max_bytes);
-        let status = if is_late || is_long { None } else { child.wait(timeout) };
-        // Ends it where it still runs, and with it the threads that read.
-        child.end();
-        let said = words.join().unwrap_or_default();
-        match (printed, status) {
-            (Ok(_), _) if is_long => {
-                Err(file::lasting(reason::TOO_LARGE, &format!("`{program}` prints more than {} MiB", max_bytes >> 20)))
-            }
-            (Ok(printed), Some(true)) => Ok(printed),
-            (Ok(_), Some(false)) => {
-                let said: String = String::from_utf8_lossy(&said).split_whitespace().collect::<Vec<_>>().join(" ");
-                let said: String = said.chars().take(MAX_WORDS).collect();
-                Err(file::lasting(reason::DAMAGED, &format!("`{program}` could not read it: {said}")))
-            }
-            (Ok(_) | Err(_), _) => Err(file::transient(
-                reason::TIMEOUT,
-                &format!("`{program}` took longer than {} s", timeout.as_secs_f64()),
-            )),
+    command.args(arguments);
+    Program { name: program.clone(), command, memory_bytes: None }.run(bytes, timeout, max_bytes)
+}
+
+/// A program that gets bytes and prints others.
+pub(super) struct Program {
+    /// How messages call it.
+    pub name: String,
+    pub command: Command,
+    /// Address space it may use, where the system can bound it.
+    pub memory_bytes: Option<u64>,
+}
+
+impl Program {
+    /// Runs it to its end. Problems: as [`load`]'s.
+    pub fn run(self, bytes: &[u8], timeout: Duration, max_bytes: u64) -> Result<Vec<u8>, Problem> {
+        let Self { name: program, mut command, memory_bytes } = self;
+        let cannot = |error: io::Error| file::transient(reason::WORKER, &format!("`{program}` cannot be run: {error}"));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        let mut child = Ended(command.spawn().map_err(cannot)?);
+        if let Some(bytes) = memory_bytes {
+            child.bound(bytes);
         }
-    })
+        let (Some(mut input), Some(output), Some(words)) =
+            (child.0.stdin.take(), child.0.stdout.take(), child.0.stderr.take())
+        else {
+            return Err(cannot(io::ErrorKind::BrokenPipe.into()));
+        };
+        thread::scope(|scope| {
+            // A program that does not want all of its input is no failure.
+            scope.spawn(move || drop(input.write_all(bytes)));
+            let words = scope.spawn(move || take(words, 64 << 10));
+            let (done, over) = mpsc::channel();
+            scope.spawn(move || drop(done.send(take(output, max_bytes.saturating_add(1)))));
+            let printed = over.recv_timeout(timeout);
+            let is_late = printed.is_err();
+            let is_long = printed.as_ref().is_ok_and(|printed| printed.len() as u64 > max_bytes);
+            let status = if is_late || is_long { None } else { child.wait(timeout) };
+            // Ends it where it still runs, and with it the threads that read.
+            child.end();
+            let said = words.join().unwrap_or_default();
+            match (printed, status) {
+                (Ok(_), _) if is_long => Err(file::lasting(
+                    reason::TOO_LARGE,
+                    &format!("`{program}` prints more than {} MiB", max_bytes >> 20),
+                )),
+                (Ok(printed), Some(true)) => Ok(printed),
+                (Ok(_), Some(false)) => {
+                    let said: String = String::from_utf8_lossy(&said).split_whitespace().collect::<Vec<_>>().join(" ");
+                    let said: String = said.chars().take(MAX_WORDS).collect();
+                    Err(file::lasting(reason::DAMAGED, &format!("`{program}` could not read it: {said}")))
+                }
+                (Ok(_) | Err(_), _) => Err(file::transient(
+                    reason::TIMEOUT,
+                    &format!("`{program}` took longer than {} s", timeout.as_secs_f64()),
+                )),
+            }
+        })
+    }
 }
 
 fn take(from: impl Read, most: u64) -> Vec<u8> {
@@ -131,6 +153,18 @@ impl Ended {
             }
         }
         None
+    }
+
+    /// Bounds its address space. It may have begun: what it has by then counts too.
+    fn bound(&self, bytes: u64) {
+        #[cfg(target_os = "linux")]
+        if let Some(pid) = i32::try_from(self.0.id()).ok().and_then(rustix::process::Pid::from_raw) {
+            use rustix::process::{Resource, Rlimit, prlimit};
+            // A limit that cannot be set is not worth a page: the clock still holds.
+            let _ = prlimit(Some(pid), Resource::As, Rlimit { current: Some(bytes), maximum: Some(bytes) });
+        }
+        #[cfg(not(target_os = "linux"))]
+        let _ = bytes;
     }
 
     fn end(&mut self) {

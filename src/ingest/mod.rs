@@ -15,6 +15,7 @@ mod given;
 mod language;
 mod listing;
 mod loader;
+mod page_readers;
 mod patterns;
 mod pipeline;
 mod plan;
@@ -33,6 +34,7 @@ pub use error::{Error, Result};
 pub use fetch::{NoPage, PageUrl};
 pub use given::{Given, STDIN_ROOT};
 pub use loader::{Loaders, NoLoader};
+pub use page_readers::{Ocr, PageReaders};
 pub use report::{Event, Observer, Outcome, Report};
 pub use watch::Watch;
 
@@ -77,6 +79,8 @@ pub struct Options {
     pub dry_run: bool,
     /// Programs that read formats which are not read here.
     pub loaders: Loaders,
+    /// Programs that read pages which are not readable here.
+    pub page_readers: PageReaders,
     /// Read what is in archives.
     pub archives: bool,
     /// Tried on encrypted PDFs; never stored.

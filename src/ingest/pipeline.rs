@@ -75,6 +75,7 @@ pub fn run(
             base: format!("x{}-{}", extract::VERSION, settings.key()),
             loaders: options.loaders.clone(),
             archives: options.archives,
+            ocr: options.page_readers.ocr.as_ref().map(|ocr| ocr.languages.clone()),
         },
         retry_failed: options.retry_failed,
         max_file_bytes: options.max_file_bytes,
@@ -83,6 +84,7 @@ pub fn run(
         worker: options.worker.clone(),
         limits: Limits { timeout: options.file_timeout, archives: options.archives, ..Limits::default() },
         passwords: options.passwords.clone(),
+        page_readers: options.page_readers.clone(),
     };
     let Some(mut survey) = survey::survey(writer.snapshot(), options, task.wanted(), observer, cancel)? else {
         let report = Report { dry_run: options.dry_run, ..Report::default() };

@@ -17,6 +17,7 @@ use super::{
     extract::{Extractor, Limits, Passwords, Worker, reason},
     feed::{Feed, Ticket},
     file, loader,
+    page_readers::PageReaders,
     plan::{self, Decision, Reading, Wanted},
     version::Pipeline,
     walk::Place,
@@ -37,6 +38,7 @@ pub struct Task {
     pub worker: Worker,
     pub limits: Limits,
     pub passwords: Passwords,
+    pub page_readers: PageReaders,
 }
 
 impl Task {
@@ -107,8 +109,9 @@ pub fn start(
     tell: impl Fn(Told) -> bool + Send + 'static,
 ) -> std::io::Result<thread::JoinHandle<()>> {
     thread::Builder::new().name(format!("read-{thread}")).spawn(move || {
-        let mut extractor =
-            Extractor::new(task.worker.clone(), task.limits.clone()).with_passwords(task.passwords.clone());
+        let mut extractor = Extractor::new(task.worker.clone(), task.limits.clone())
+            .with_passwords(task.passwords.clone())
+            .with_page_readers(task.page_readers.clone());
         if let Err(error) = extractor.start() {
             tell(Told::Broken(error));
             return;

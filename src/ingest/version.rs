@@ -3,6 +3,12 @@
 use super::{extract::archive_extension, loader::Loaders};
 use crate::types::SourcePath;
 
+/// The extension of files whose pages may be pictures of text.
+const PICTURED: &str = "pdf";
+
+/// What stands before the languages of OCR.
+const OCR: &str = "-o";
+
 /// The settings that decide what becomes of files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pipeline {
@@ -11,6 +17,8 @@ pub struct Pipeline {
     pub loaders: Loaders,
     /// Archives are read.
     pub archives: bool,
+    /// Languages that pictures of text are read in; `None`: they are not.
+    pub ocr: Option<String>,
 }
 
 impl Pipeline {
@@ -21,12 +29,19 @@ impl Pipeline {
             let hash = blake3::hash(command.join(" ").as_bytes()).to_hex();
             return format!("{}-l{}", self.base, &hash[..8]);
         }
-        if self.archives && archive_extension(&extension) { format!("{}-a", self.base) } else { self.base.clone() }
+        match &self.ocr {
+            _ if self.archives && archive_extension(&extension) => format!("{}-a", self.base),
+            Some(languages) if extension == PICTURED => format!("{}{OCR}{languages}", self.base),
+            Some(_) | None => self.base.clone(),
+        }
     }
 
     /// Whether a text is that for a file of this name.
     pub fn is(&self, text: &str, path: &SourcePath) -> bool {
-        text.starts_with(&self.base) && text == self.of(path)
+        let Some(rest) = text.strip_prefix(&self.base) else { return false };
+        // What was read with OCR stays so: a run without it has nothing better to say.
+        let has_more = self.ocr.is_none() && path.extension() == PICTURED && rest.starts_with(OCR);
+        text == self.of(path) || (has_more && self.of(path) == self.base)
     }
 }
 
@@ -47,5 +62,24 @@ mod tests {
         }
         let other = Pipeline { loaders: Loaders::of(&["djvu=ddjvu -".into()]).unwrap(), ..plain };
         assert_ne!(with.of(&path("a.djvu")), other.of(&path("a.djvu")));
+    }
+
+    #[test]
+    fn ocr_reads_again_and_its_absence_does_not() {
+        let path = |text: &str| SourcePath::from_spelling(text);
+        let plain = Pipeline { base: "p1".into(), ..Pipeline::default() };
+        let german = Pipeline { ocr: Some("deu".into()), ..plain.clone() };
+        let english = Pipeline { ocr: Some("eng".into()), ..plain.clone() };
+        for (pipeline, text, name, want) in [
+            (&german, "p1", "a.pdf", false),
+            (&german, "p1", "a.md", true),
+            (&german, "p1-odeu", "a.pdf", true),
+            (&english, "p1-odeu", "a.pdf", false),
+            (&plain, "p1-odeu", "a.pdf", true),
+            (&plain, "p1-odeu", "a.md", false),
+            (&plain, "p2-odeu", "a.pdf", false),
+        ] {
+            assert_eq!(pipeline.is(text, &path(name)), want, "{text} {name}");
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::house::{House, contents};
+use crate::house::{House, Ran, contents};
 
 fn paths(house: &House) -> Vec<String> {
     let listed = house.rag(["list", "--json"]);
@@ -216,6 +216,69 @@ fn loaders_read_other_formats() {
     // An index may come from somebody else: it names no programs.
     house.write(".rag/rag.toml", "[ingest]\nloaders = [\"shout=rm -rf\"]\n");
     house.rag(["ingest", "docs"]).exits(2);
+}
+
+/// A PDF of one page that shows a picture and no text.
+fn scanned() -> Vec<u8> {
+    let objects = [
+        "<</Type/Catalog/Pages 2 0 R>>",
+        "<</Type/Pages/Kids[3 0 R]/Count 1>>",
+        "<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Contents 4 0 R/Resources<</XObject<</I 5 0 R>>>>>>",
+        "<</Length 27>>stream\nq 600 0 0 800 0 0 cm /I Do Q\nendstream",
+        "<</Type/XObject/Subtype/Image/Width 1/Height 1/BitsPerComponent 8/ColorSpace/DeviceGray/Length 1>>stream\nx\nendstream",
+    ];
+    let mut pdf = b"%PDF-1.4\n".to_vec();
+    let mut index = String::new();
+    for (number, object) in (1..).zip(objects) {
+        index.push_str(&format!("{:010} 00000 n \n", pdf.len()));
+        pdf.extend(format!("{number} 0 obj\n{object}\nendobj\n").bytes());
+    }
+    let at = pdf.len();
+    let end = format!("xref\n0 6\n0000000000 65535 f \n{index}trailer<</Size 6/Root 1 0 R>>\nstartxref\n{at}\n%%EOF\n");
+    pdf.extend(end.bytes());
+    pdf
+}
+
+#[test]
+#[cfg(unix)]
+fn scanned_pages_are_read_if_that_is_asked_for() {
+    use std::os::unix::fs::PermissionsExt;
+    let house = House::new();
+    house.write("docs/letter.pdf", scanned());
+    let report = house.rag(["ingest", "docs", "--json"]).ok().json("rag.ingest/1");
+    assert_eq!(report["warnings"][0]["problems"][0]["reason"], "no_text_layer", "{report}");
+    // Programs that stand for the real ones, and nothing else on PATH.
+    for (name, script) in [
+        ("pdftoppm", "#!/bin/sh\n/bin/cat >/dev/null\necho picture of page $5\n"),
+        ("tesseract", "#!/bin/sh\necho \"The kingfisher nests here: $(/bin/cat), in $4.\"\n"),
+    ] {
+        house.write(&format!("bin/{name}"), script);
+        std::fs::set_permissions(house.path(&format!("bin/{name}")), std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let bin = house.path("bin");
+    let path = [("PATH", bin.to_str().unwrap())];
+    let none = [("PATH", "/nowhere:bin")];
+    let missing = house.rag_env(["ingest", "docs", "--ocr"], &none).exits(2);
+    assert!(missing.stderr.contains("pdftoppm"), "{}", missing.stderr);
+    house.rag_env(["ingest", "docs", "--ocr", "--ocr-languages=-x"], &path).exits(2);
+
+    let ingest = |arguments: &[&str]| {
+        let mut command = house.command();
+        command.args(["ingest", "docs", "--json"]).args(arguments).envs(path);
+        Ran::from(command.output().unwrap()).ok().json("rag.ingest/1")
+    };
+    let report = ingest(&["--ocr", "--ocr-languages", "deu+eng"]);
+    assert_eq!(
+        (report["updated"].as_array().map(Vec::len), report["warnings"].as_array().map(Vec::len)),
+        (Some(1), Some(0))
+    );
+    let hit = house.rag(["query", "kingfisher", "--json"]).ok().json("rag.query/1");
+    assert_eq!(hit["results"][0]["text"], "The kingfisher nests here: picture of page 1, in deu+eng.");
+    assert_eq!(hit["results"][0]["page"], 1);
+    // What was read stays, with OCR and without.
+    for arguments in [&["--ocr", "--ocr-languages", "deu+eng"][..], &[]] {
+        assert_eq!(ingest(arguments)["unchanged"], 1);
+    }
 }
 
 /// A running `rag ingest --watch`, ended with the test.

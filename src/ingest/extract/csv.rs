@@ -220,6 +220,7 @@ mod tests {
                 format: Format::Csv,
                 limits: &limits,
                 passwords: &Passwords::default(),
+                pages: &[],
             })
             .expect("CSV never fails");
         assert_eq!(document.check(), Ok(()));

@@ -281,6 +281,7 @@ mod tests {
                 format: Format::Markdown,
                 limits: &limits,
                 passwords: &Passwords::default(),
+                pages: &[],
             })
             .expect("Markdown never fails");
         assert_eq!(document.check(), Ok(()));

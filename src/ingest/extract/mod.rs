@@ -159,12 +159,30 @@ fn problem(reason: &str, message: impl Into<String>) -> Problem {
     Problem { reason: reason.into(), message: message.into(), transient: false }
 }
 
+/// The text of one page (from 1), as another program read it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PageText {
+    pub page: u32,
+    pub text: String,
+}
+
+/// What comes along with a file.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Aid {
+    /// For what is encrypted.
+    pub passwords: Passwords,
+    /// In place of pages that gave no text.
+    pub pages: Vec<PageText>,
+}
+
 /// One file on its way into an extractor.
 struct Input<'a> {
     bytes: Vec<u8>,
     format: Format,
     limits: &'a Limits,
     passwords: &'a Passwords,
+    /// What programs of the user made of pages that are not readable here.
+    pages: &'a [PageText],
 }
 
 /// Reads one format.
@@ -223,12 +241,12 @@ fn extractor(format: Format) -> Result<&'static dyn Extract, Problem> {
 /// Extracts one file in this process. `name` is its file name, a hint only. The document obeys its contract and its
 /// limits on text and pages; time and memory are bounded by an [`Extractor`] alone. Errors are the file's problems.
 pub fn extract(name: &str, bytes: Vec<u8>, limits: &Limits) -> Result<Document, Problem> {
-    extract_with(name, bytes, limits, &Passwords::default())
+    extract_with(name, bytes, limits, Aid::default())
 }
 
-/// [`extract`], with passwords for what is encrypted.
-pub fn extract_with(name: &str, bytes: Vec<u8>, limits: &Limits, passwords: &Passwords) -> Result<Document, Problem> {
-    extract_nested(name, bytes, limits, &mut Nest::new(passwords.clone()))
+/// [`extract`], with what else is known of the file.
+pub fn extract_with(name: &str, bytes: Vec<u8>, limits: &Limits, aid: Aid) -> Result<Document, Problem> {
+    extract_nested(name, bytes, limits, &mut Nest::new(aid))
 }
 
 fn extract_nested(name: &str, bytes: Vec<u8>, limits: &Limits, nest: &mut Nest) -> Result<Document, Problem> {
@@ -236,9 +254,9 @@ fn extract_nested(name: &str, bytes: Vec<u8>, limits: &Limits, nest: &mut Nest) 
     if bytes.is_empty() {
         return empty_file(format);
     }
-    let passwords = nest.passwords().clone();
+    let (passwords, pages) = (nest.passwords().clone(), nest.take_pages());
     nest.set_name(name);
-    let input = Input { bytes, format, limits, passwords: &passwords };
+    let input = Input { bytes, format, limits, passwords: &passwords, pages: &pages };
     let mut document = extractor(format)?.extract_nested(input, nest)?;
     document.format = format.word().into();
     if document.text.trim().is_empty() && document.warnings.is_empty() {

@@ -10,7 +10,7 @@ use std::{
 };
 
 use super::{
-    Limits, Passwords,
+    Aid, Limits, PageText, Passwords,
     blocks::{From, Rendered},
     clean::title,
     extract_nested, problem, reason,
@@ -44,19 +44,27 @@ pub struct Nest {
     files: u32,
     bytes: u64,
     passwords: Passwords,
+    /// Of the outermost file.
+    pages: Vec<PageText>,
     /// Of the file that is read now.
     name: String,
 }
 
 impl Default for Nest {
     fn default() -> Self {
-        Self::new(Passwords::default())
+        Self::new(Aid::default())
     }
 }
 
 impl Nest {
-    pub fn new(passwords: Passwords) -> Self {
-        Self { depth: 0, files: MAX_FILES, bytes: MAX_BYTES, passwords, name: String::new() }
+    pub fn new(aid: Aid) -> Self {
+        let Aid { passwords, pages } = aid;
+        Self { depth: 0, files: MAX_FILES, bytes: MAX_BYTES, passwords, pages, name: String::new() }
+    }
+
+    /// Page texts that came with the outermost file, for whoever asks first: that file's own reader.
+    pub fn take_pages(&mut self) -> Vec<PageText> {
+        std::mem::take(&mut self.pages)
     }
 
     pub fn passwords(&self) -> &Passwords {

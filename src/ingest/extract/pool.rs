@@ -15,13 +15,13 @@ use std::{
 };
 
 use super::{
-    Limits, Passwords, Worker, problem, reason,
+    Aid, Limits, PageText, Passwords, Worker, problem, reason,
     wire::{self, Request},
     worker,
 };
 use crate::{
     index::Problem,
-    ingest::{Error, document::Document},
+    ingest::{Error, document::Document, page_readers::PageReaders},
 };
 
 /// One worker: starts it when it is needed, again when it has died, and never leaves one behind.
@@ -29,6 +29,7 @@ pub struct Extractor {
     worker: Worker,
     limits: Limits,
     passwords: Passwords,
+    page_readers: PageReaders,
     child: Option<Running>,
 }
 
@@ -41,13 +42,21 @@ struct Running {
 impl Extractor {
     /// Makes an extractor; nothing is started yet.
     pub fn new(worker: Worker, limits: Limits) -> Self {
-        Self { worker, limits, passwords: Passwords::default(), child: None }
+        let (passwords, page_readers) = (Passwords::default(), PageReaders::default());
+        Self { worker, limits, passwords, page_readers, child: None }
     }
 
     /// Gives it passwords for encrypted documents.
     #[must_use]
     pub fn with_passwords(mut self, passwords: Passwords) -> Self {
         self.passwords = passwords;
+        self
+    }
+
+    /// Gives it programs that read pages which are not readable here.
+    #[must_use]
+    pub fn with_page_readers(mut self, page_readers: PageReaders) -> Self {
+        self.page_readers = page_readers;
         self
     }
 
@@ -78,25 +87,39 @@ impl Extractor {
     /// Extracts one file. `name` is its file name (only a hint), `bytes` all of it. Never fails because of an earlier
     /// file. Holds the document of this file only.
     pub fn extract(&mut self, name: &str, bytes: &[u8]) -> Result<Document, Problem> {
-        let problem = match self.once(name, bytes, false) {
+        let mut document = self.carefully(name, bytes, &[])?;
+        if document.unread_pages.is_empty() {
+            return Ok(document);
+        }
+        let (pages, problem) = self.page_readers.read(bytes, &document.unread_pages, &self.limits);
+        if !pages.is_empty() {
+            document = self.carefully(name, bytes, &pages).unwrap_or(document);
+        }
+        document.warnings.extend(problem);
+        Ok(document)
+    }
+
+    fn carefully(&mut self, name: &str, bytes: &[u8], pages: &[PageText]) -> Result<Document, Problem> {
+        let problem = match self.once(name, bytes, pages, false) {
             Err(problem) if ended_on_it(&problem) && has_other_way(bytes) => problem,
             answer => return answer,
         };
         // Without the part that may have ended the reader there may be text still.
-        let Ok(mut document) = self.once(name, bytes, true) else { return Err(problem) };
+        let Ok(mut document) = self.once(name, bytes, pages, true) else { return Err(problem) };
         let message = format!("doubtful pages were not read a second time: {}", problem.message);
         document.warnings.push(Problem { message, ..problem });
         Ok(document)
     }
 
-    fn once(&mut self, name: &str, bytes: &[u8], cautious: bool) -> Result<Document, Problem> {
+    fn once(&mut self, name: &str, bytes: &[u8], pages: &[PageText], cautious: bool) -> Result<Document, Problem> {
+        let aid = Aid { passwords: self.passwords.clone(), pages: pages.to_vec() };
         let limits = Limits { cautious, ..self.limits.clone() };
         if matches!(self.worker, Worker::InProcess) {
-            return worker::in_process(name, bytes.to_vec(), &limits, &self.passwords);
+            return worker::in_process(name, bytes.to_vec(), &limits, aid);
         }
         self.start().map_err(|error| transient(reason::WORKER, error.to_string()))?;
         let Some(mut running) = self.child.take() else { return Err(transient(reason::WORKER, "no worker")) };
-        let request = Request { name: name.into(), limits, passwords: self.passwords.clone() };
+        let request = Request { name: name.into(), limits, aid };
         let (result, late) = running.ask(&request, bytes);
         match result {
             Ok(answer) => {

@@ -8,7 +8,7 @@ use std::io::{self, Read, Write};
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use super::{Limits, Passwords};
+use super::{Aid, Limits};
 use crate::{index::Problem, ingest::document::Document};
 
 /// Largest JSON of a frame.
@@ -22,7 +22,7 @@ pub struct Request {
     pub name: String,
     pub limits: Limits,
     #[serde(default)]
-    pub passwords: Passwords,
+    pub aid: Aid,
 }
 
 #[derive(Debug, Serialize, Deserialize)]

@@ -14,7 +14,7 @@ use std::{
 };
 
 use super::{
-    Limits, Passwords, extract_with, problem, reason,
+    Aid, Limits, extract_with, problem, reason,
     wire::{self, Request},
 };
 use crate::{index::Problem, ingest::document::Document};
@@ -40,7 +40,7 @@ pub fn serve(mut input: impl Read, output: impl Write + Send + 'static) -> io::R
         for (request, bytes) in taken {
             let request: Request = request;
             renew_limits(&request.limits, started.elapsed());
-            let answer = contained(&request.name, bytes, &request.limits, &request.passwords);
+            let answer = contained(&request.name, bytes, &request.limits, request.aid);
             if wire::write_answer(&mut output, answer).is_err() {
                 break;
             }
@@ -55,16 +55,10 @@ pub fn serve(mut input: impl Read, output: impl Write + Send + 'static) -> io::R
 }
 
 /// Extracts in this process on a thread with a large stack; a panic is a problem of the file.
-pub(super) fn in_process(
-    name: &str,
-    bytes: Vec<u8>,
-    limits: &Limits,
-    passwords: &Passwords,
-) -> Result<Document, Problem> {
+pub(super) fn in_process(name: &str, bytes: Vec<u8>, limits: &Limits, aid: Aid) -> Result<Document, Problem> {
     thread::scope(|scope| {
-        let run = thread::Builder::new()
-            .stack_size(STACK_BYTES)
-            .spawn_scoped(scope, || contained(name, bytes, limits, passwords));
+        let run =
+            thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, || contained(name, bytes, limits, aid));
         match run.map(thread::ScopedJoinHandle::join) {
             Ok(Ok(answer)) => answer,
             Ok(Err(_)) => Err(panicked()),
@@ -75,9 +69,8 @@ pub(super) fn in_process(
     })
 }
 
-fn contained(name: &str, bytes: Vec<u8>, limits: &Limits, passwords: &Passwords) -> Result<Document, Problem> {
-    panic::catch_unwind(AssertUnwindSafe(|| extract_with(name, bytes, limits, passwords)))
-        .unwrap_or_else(|_| Err(panicked()))
+fn contained(name: &str, bytes: Vec<u8>, limits: &Limits, aid: Aid) -> Result<Document, Problem> {
+    panic::catch_unwind(AssertUnwindSafe(|| extract_with(name, bytes, limits, aid))).unwrap_or_else(|_| Err(panicked()))
 }
 
 pub(super) fn panicked() -> Problem {

@@ -1,5 +1,6 @@
 //! `rag ingest`: makes the index agree with what is on disk.
 
+mod programs;
 mod sources;
 mod watch;
 
@@ -57,6 +58,12 @@ pub struct Args {
     /// Read what is in archives (zip, tar, gz)
     #[arg(long)]
     archives: bool,
+    /// Read scanned pages of PDFs with `tesseract` and `pdftoppm`, which must be installed; seconds a page
+    #[arg(long)]
+    ocr: bool,
+    /// Recognise these languages, as `tesseract --list-langs` names them [default: eng]
+    #[arg(long, value_name = "LANGS", requires = "ocr", value_parser = programs::check_languages)]
+    ocr_languages: Option<String>,
     /// Try this password on encrypted PDFs (can be repeated); better in RAG_PASSWORD, which nobody sees
     #[arg(long, value_name = "PASSWORD")]
     password: Vec<String>,
@@ -152,6 +159,7 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
         dry_run: args.dry_run,
         loaders: Loaders::of(&config.list("ingest.loaders"))
             .map_err(|error| Failure::usage(error.to_string()).hint("the setting is `ingest.loaders`"))?,
+        page_readers: programs::page_readers(args.ocr, args.ocr_languages.as_deref(), config)?,
         archives: args.archives || config.bool("ingest.archives"),
         passwords: Passwords::new(passwords),
         retry_failed: args.retry_failed,

@@ -315,8 +315,13 @@ mod tests {
 
     fn read(extractor: &dyn Extract, text: &str) -> Document {
         let limits = Limits::default();
-        let input =
-            Input { bytes: text.into(), format: Format::Json, limits: &limits, passwords: &Passwords::default() };
+        let input = Input {
+            bytes: text.into(),
+            format: Format::Json,
+            limits: &limits,
+            passwords: &Passwords::default(),
+            pages: &[],
+        };
         let document = extractor.extract(input).expect("small");
         assert_eq!(document.check(), Ok(()));
         document

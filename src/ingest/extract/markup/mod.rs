@@ -43,8 +43,13 @@ impl Extract for Xml {
         // Whatever it is, what gives no text is still read as what it looks like.
         if document.blocks.is_empty() && !source.trim().is_empty() {
             let Document { encoding, warnings, .. } = document;
-            let input =
-                Input { bytes: source.into_bytes(), format: Format::Code("xml"), limits, passwords: input.passwords };
+            let input = Input {
+                bytes: source.into_bytes(),
+                format: Format::Code("xml"),
+                limits,
+                passwords: input.passwords,
+                pages: &[],
+            };
             let mut document = code::Code.extract(input)?;
             document.encoding = encoding;
             document.warnings = warnings;

@@ -39,7 +39,8 @@ impl Extract for Notebook {
         });
         if page.count == 0 {
             // No notebook, whatever it is called.
-            let mut other = json::Json.extract(Input { bytes: source.into_bytes(), format, limits, passwords })?;
+            let mut other =
+                json::Json.extract(Input { bytes: source.into_bytes(), format, limits, passwords, pages: &[] })?;
             other.encoding = document.encoding;
             other.warnings.extend(document.warnings);
             return Ok(other);

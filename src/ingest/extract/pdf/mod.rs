@@ -22,7 +22,7 @@ use self::{
     quality::Counts,
     second::Second,
 };
-use super::{Extract, Input, Limits, blocks::Rendered, clean, problem, reason};
+use super::{Extract, Input, Limits, PageText, blocks::Rendered, clean, problem, reason};
 use crate::{index::Problem, ingest::document::Document};
 
 /// Most pages named in a warning.
@@ -69,7 +69,8 @@ impl Extract for Pdf {
             document.warnings.push(problem(reason::DAMAGED, what));
         }
         let bookmarks = first.as_ref().map(Oxide::bookmarks).unwrap_or_default();
-        let read = read(&mut source, limits, max_content, &bookmarks, &mut document);
+        let plan = Plan { limits, max_content, bookmarks: &bookmarks, texts: input.pages };
+        let read = read(&mut source, &plan, &mut document);
         read.map_err(
             |problem| if problem.reason == reason::DAMAGED && !why.is_empty() { unreadable(&why) } else { problem },
         )?;
@@ -159,14 +160,19 @@ impl<F: FnMut() -> Option<Second>> Pages for Source<'_, F> {
     }
 }
 
-/// Reads all pages into blocks, and says which pages gave none.
-fn read(
-    source: &mut impl Pages,
-    limits: &Limits,
+/// How pages are to be read.
+struct Plan<'a> {
+    limits: &'a Limits,
+    /// Bytes of content of all pages.
     max_content: u64,
-    bookmarks: &[Bookmark],
-    document: &mut Document,
-) -> Result<(), Problem> {
+    bookmarks: &'a [Bookmark],
+    /// What another program made of pages.
+    texts: &'a [PageText],
+}
+
+/// Reads all pages into blocks, and says which pages gave none.
+fn read(source: &mut impl Pages, plan: &Plan<'_>, document: &mut Document) -> Result<(), Problem> {
+    let &Plan { limits, max_content, texts, .. } = plan;
     let all = source.count();
     let count = all.min(limits.max_pages);
     let mut pages: Vec<Page> = Vec::new();
@@ -206,13 +212,22 @@ fn read(
         if bytes > limits.max_text_bytes {
             return Err(super::blocks::too_large(limits.max_text_bytes));
         }
-        failed.retain(|&number| pages.get(number as usize - 1).is_none_or(|page| page.text.is_empty()));
     }
+    for PageText { page: number, text } in texts {
+        if let Some(page) = pages.get_mut(number.saturating_sub(1) as usize) {
+            bytes += text.len() as u64;
+            *page = Page { text: text.clone(), content_bytes: page.content_bytes, ..Page::default() };
+        }
+    }
+    if bytes > limits.max_text_bytes {
+        return Err(super::blocks::too_large(limits.max_text_bytes));
+    }
+    failed.retain(|&number| pages.get(number as usize - 1).is_none_or(|page| page.text.is_empty()));
     if count == 0 || failed.len() == pages.len() {
         return Err(unreadable(if why.is_empty() { "no pages were found" } else { &why }));
     }
     let count = u32::try_from(pages.len()).unwrap_or(u32::MAX);
-    write(pages, bookmarks, &failed, limits, document)?;
+    write(pages, &failed, plan, document)?;
     if all > count {
         let message = format!("it has {all} pages, of which {count} were read");
         document.warnings.push(problem(reason::TRUNCATED, message));
@@ -222,13 +237,7 @@ fn read(
 }
 
 /// Cleans pages and writes them as blocks.
-fn write(
-    mut pages: Vec<Page>,
-    bookmarks: &[Bookmark],
-    failed: &[u32],
-    limits: &Limits,
-    document: &mut Document,
-) -> Result<(), Problem> {
+fn write(mut pages: Vec<Page>, failed: &[u32], plan: &Plan<'_>, document: &mut Document) -> Result<(), Problem> {
     let count = pages.len();
     let (mut pictures, mut garbled, mut partial) = (Vec::new(), Vec::new(), Vec::new());
     let mut with_text = count;
@@ -246,14 +255,21 @@ fn write(
             partial.push(number);
         }
     }
+    document.unread_pages = [failed, &pictures, &garbled, &partial].concat();
+    document.unread_pages.sort_unstable();
+    if !plan.texts.is_empty() {
+        let numbers: Vec<u32> = plan.texts.iter().map(|text| text.page).collect();
+        let count = u32::try_from(count).unwrap_or(u32::MAX);
+        document.metadata.insert("pages_read_by_other_programs".into(), listed(&numbers, count));
+    }
     document.metadata.insert("pages_with_text".into(), with_text.to_string());
     let mut texts: Vec<String> = pages.iter_mut().map(|page| tidy::page(std::mem::take(&mut page.text))).collect();
     tidy::document(&mut texts);
     for (page, text) in pages.iter_mut().zip(texts) {
         page.text = text;
     }
-    let mut out = Rendered::new(limits.max_text_bytes);
-    layout::write(&pages, bookmarks, &mut out);
+    let mut out = Rendered::new(plan.limits.max_text_bytes);
+    layout::write(&pages, plan.bookmarks, &mut out);
     out.finish(document)?;
     document.warnings.extend(page_warnings(u32::try_from(count).unwrap_or(u32::MAX), failed, &pictures, &garbled));
     if !partial.is_empty() {
@@ -274,7 +290,7 @@ fn page_warnings(count: u32, failed: &[u32], blank: &[u32], garbled: &[u32]) -> 
     }
     if !blank.is_empty() {
         let message =
-            format!("no text layer on {}: scanned pages need OCR before they can be searched", listed(blank, count));
+            format!("no text layer on {}: scanned pages can be searched after OCR (`--ocr`)", listed(blank, count));
         warnings.push(problem(reason::NO_TEXT_LAYER, message));
     }
     if !garbled.is_empty() {
@@ -373,17 +389,19 @@ mod tests {
     fn check_both(
         first: Vec<Result<&'static str, &'static str>>,
         second: Vec<&'static str>,
+        texts: &[PageText],
         max_pages: u32,
     ) -> Result<Document, Problem> {
         let mut document = Document::default();
         let limits = Limits { max_pages, max_text_bytes: 1 << 20, ..Limits::default() };
-        read(&mut Fake { first, second }, &limits, 1 << 30, &[], &mut document)?;
+        let plan = Plan { limits: &limits, max_content: 1 << 30, bookmarks: &[], texts };
+        read(&mut Fake { first, second }, &plan, &mut document)?;
         assert_eq!(document.check(), Ok(()));
         Ok(document)
     }
 
     fn check(pages: Vec<Result<&'static str, &'static str>>, max_pages: u32) -> Result<Document, Problem> {
-        check_both(pages, Vec::new(), max_pages)
+        check_both(pages, Vec::new(), &[], max_pages)
     }
 
     #[test]
@@ -413,9 +431,22 @@ mod tests {
 
     #[test]
     fn a_second_reading_is_taken_where_the_first_is_none() {
-        let document = check_both(vec![Ok("one"), Ok(""), Err("bad")], vec!["ONE", "two", "three"], 9).expect("pages");
+        let document =
+            check_both(vec![Ok("one"), Ok(""), Err("bad")], vec!["ONE", "two", "three"], &[], 9).expect("pages");
         assert_eq!(document.text, "one\n\ntwo\n\nthree");
         assert_eq!((document.warnings.len(), document.metadata["pages_with_text"].as_str()), (0, "3"));
+    }
+
+    #[test]
+    fn another_program_may_read_what_is_unread() {
+        let pages = || vec![Ok("one"), Ok(""), Err("bad")];
+        let document = check_both(pages(), Vec::new(), &[], 9).expect("pages");
+        assert_eq!(document.unread_pages, [2, 3]);
+        let text = |page, text: &str| PageText { page, text: text.into() };
+        let texts = [text(2, "two"), text(3, "three"), text(4, "no such page"), text(0, "nor this")];
+        let document = check_both(pages(), Vec::new(), &texts, 9).expect("pages");
+        assert_eq!(document.text, "one\n\ntwo\n\nthree");
+        assert_eq!((document.unread_pages.len(), document.warnings.len()), (0, 0));
     }
 
     #[test]
