@@ -244,7 +244,7 @@ fn describe(page: &PageUrl, url: &Url, headers: &HeaderMap, bytes: Vec<u8>) -> B
     if *url != page.0 {
         metadata.insert("url".to_owned(), url.to_string());
     }
-    Bytes { bytes: in_utf8(&kind, bytes), hint, metadata }
+    Bytes { bytes: in_utf8(&kind, bytes), hint, title: None, metadata }
 }
 
 fn text_of(headers: &HeaderMap, name: HeaderName) -> Option<String> {

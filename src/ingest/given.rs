@@ -1,4 +1,4 @@
-//! Sources that are not files of this disk: what came by standard input, and pages of the web.
+//! Sources that are not files of this disk: what came by standard input or from a caller's memory, and pages of the web.
 //!
 //! They have roots of their own that stand nowhere on disk, so no walk ever calls them gone: they stay until they are
 //! given anew or removed.
@@ -27,10 +27,14 @@ pub const STDIN_ROOT: &str = "stdin";
 /// What was handed over instead of a path.
 #[derive(Debug, Clone)]
 pub struct Given {
-    /// Its name in the index, below `stdin/`.
+    /// The root it is listed under, as [`STDIN_ROOT`]: a name that no folder of the index has.
+    pub root: String,
+    /// Its name in the index, below the root.
     pub name: String,
     /// What to take it for: a file extension without the dot. `None`: its bytes and its name decide.
     pub extension: Option<String>,
+    /// What it is called, in place of what it says of itself and of its name; empty: it has no title at all.
+    pub title: Option<String>,
     pub bytes: Vec<u8>,
 }
 
@@ -40,6 +44,8 @@ pub struct Bytes {
     pub bytes: Vec<u8>,
     /// A file name for the extractor.
     pub hint: String,
+    /// See [`Given::title`].
+    pub title: Option<String>,
     /// Goes into the record.
     pub metadata: BTreeMap<String, String>,
 }
@@ -86,13 +92,14 @@ pub fn take(
     let mut taken = Taken::default();
     for given in &options.given {
         let path = SourcePath::from_spelling(given.name.clone());
-        let name = name(options, STDIN_ROOT, path);
+        let name = name(options, &given.root, path);
         let hint = match &given.extension {
             Some(extension) => format!("{}.{extension}", given.name),
             None => given.name.clone(),
         };
-        let bytes = Bytes { bytes: given.bytes.clone(), hint, metadata: BTreeMap::new() };
-        let old = catalog.remove(&name.id);
+        let title = given.title.clone();
+        let bytes = Bytes { bytes: given.bytes.clone(), hint, title, metadata: BTreeMap::new() };
+        let old = catalog.remove(&name.id).map(|old| renamed(old, given.title.as_deref()));
         taken.read.push(reading(name, bytes, old, wanted, now_ns));
     }
     for url in &options.pages {
@@ -118,6 +125,12 @@ pub fn take(
         }
     }
     taken
+}
+
+/// A record whose content is known only as long as its title stands: the title is none of the bytes that are hashed.
+fn renamed(old: SourceRecord, title: Option<&str>) -> SourceRecord {
+    let stands = title.is_none_or(|title| old.title.as_deref().unwrap_or_default() == title);
+    if stands { old } else { SourceRecord { hash: String::new(), ..old } }
 }
 
 fn failed(path: String, problem: Problem, observer: &dyn Observer) -> Outcome {

@@ -47,7 +47,7 @@ use crate::{index::Writer, model::Embedder, types::Cancel};
 pub struct Options {
     /// Files and folders that must exist.
     pub paths: Vec<PathBuf>,
-    /// What came by standard input.
+    /// What came by standard input, or is in the caller's memory.
     pub given: Vec<Given>,
     /// Pages to fetch.
     pub pages: Vec<PageUrl>,

@@ -209,7 +209,11 @@ fn touched(task: &Task, reading: &Reading, old: &SourceRecord) -> SourceRecord {
 
 fn made(task: &Task, reading: &Reading, hash: &str, document: Document) -> Outcome {
     let path = reading.found.name.display();
-    let origin = Origin { source: reading.found.name.id, collection: &task.collection, path: &path };
+    let title = match &reading.found.place {
+        Place::Given(given) => given.title.as_deref(),
+        Place::File(_) => None,
+    };
+    let origin = Origin { source: reading.found.name.id, collection: &task.collection, path: &path, title };
     let Chunked { chunks, lang, problem } = chunk::chunk(&document, origin, task.chunks);
     let mut problems = document.warnings;
     problems.extend(problem);
@@ -220,7 +224,10 @@ fn made(task: &Task, reading: &Reading, hash: &str, document: Document) -> Outco
     let record = SourceRecord {
         status: if problems.is_empty() { Status::Indexed } else { Status::Warned },
         problems,
-        title: document.title,
+        title: match title {
+            Some(title) => (!title.is_empty()).then(|| title.to_owned()),
+            None => document.title.clone(),
+        },
         author: document.author,
         lang,
         pages: document.pages,

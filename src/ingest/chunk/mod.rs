@@ -98,6 +98,8 @@ pub struct Origin<'a> {
     pub collection: &'a str,
     /// Display path.
     pub path: &'a str,
+    /// In place of the document's own title and of its file's name; empty: none.
+    pub title: Option<&'a str>,
 }
 
 /// A document in chunks.
@@ -117,8 +119,8 @@ pub fn chunk(document: &Document, origin: Origin<'_>, settings: Settings) -> Chu
 }
 
 fn chunk_up_to(document: &Document, origin: Origin<'_>, settings: Settings, max_chunks: usize) -> Chunked {
-    let title = document.title.clone().filter(|title| !title.trim().is_empty());
-    let title = title.unwrap_or_else(|| title_of_name(origin.path));
+    let own = || document.title.clone().filter(|title| !title.trim().is_empty());
+    let title = origin.title.map(str::to_owned).or_else(own).unwrap_or_else(|| title_of_name(origin.path));
     let measure = Measure::of_document(&document.text);
     let mut cutter = Cutter { document, settings, title: &title, lines: LineCounter::new(&document.text), out: vec![] };
     let mut problem = None;
@@ -178,7 +180,7 @@ impl Piece {
             span: self.span,
             lines: self.lines,
             pages: self.pages,
-            title: Some(title.to_owned()),
+            title: (!title.is_empty()).then(|| title.to_owned()),
             heading: self.heading,
             context: self.context.map_or_else(String::new, |span| document.text[span.range()].to_owned()),
             text: text.to_owned(),

@@ -3,7 +3,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::ingest::document::{Block, BlockKind};
 
-const ORIGIN: Origin<'static> = Origin { source: SourceId(1), collection: "default", path: "docs/pump_manual.md" };
+const ORIGIN: Origin<'static> =
+    Origin { source: SourceId(1), collection: "default", path: "docs/pump_manual.md", title: None };
 
 fn settings(target: usize, overlap: usize) -> Settings {
     Settings::new(target, overlap, Some(254)).unwrap()
@@ -256,6 +257,17 @@ fn what_is_left_out_stays_out() {
 fn empty_documents_have_no_chunks() {
     check(&document(&[]), settings(200, 0));
     assert!(check(&document(&[(BlockKind::Paragraph, "", " \n\t ")]), settings(200, 0)).is_empty());
+}
+
+#[test]
+fn a_title_that_is_given_counts_alone() {
+    for (given, want) in [(None, Some("Own")), (Some("Given"), Some("Given")), (Some(""), None)] {
+        let document =
+            Document { title: Some("Own".into()), ..document(&[(BlockKind::Paragraph, "", "The pump is blue.")]) };
+        let chunks = chunk(&document, Origin { title: given, ..ORIGIN }, settings(200, 0)).chunks;
+        assert_eq!(chunks[0].title.as_deref(), want);
+        assert_eq!(embedding_text(&chunks[0], 254).starts_with("The pump"), want.is_none());
+    }
 }
 
 #[test]

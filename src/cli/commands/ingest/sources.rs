@@ -6,7 +6,7 @@ use std::{
 };
 
 use rag::{
-    ingest::{self, Given, PageUrl, detect::extension_for},
+    ingest::{self, Given, PageUrl, STDIN_ROOT, detect::extension_for},
     types::Kind,
 };
 
@@ -53,8 +53,10 @@ impl Sources {
         }
         if reads_stdin {
             sources.given.push(Given {
+                root: STDIN_ROOT.to_owned(),
                 name: args.name.clone(),
                 extension: args.extension.clone(),
+                title: None,
                 bytes: standard_input(max_bytes)?,
             });
         }
