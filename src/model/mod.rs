@@ -11,6 +11,7 @@ pub mod http;
 pub mod onnx;
 pub mod openai;
 pub mod registry;
+pub mod remember;
 pub mod space;
 pub mod sse;
 pub mod wordpiece;
