@@ -52,6 +52,9 @@ pub struct Query {
     /// Search with a chunk's own text and vector; the chunk itself is left out of the results.
     pub like: Option<ChunkId>,
     pub explain: bool,
+    /// Find out which part of each result is worth showing: most of what a result costs. Without it the snippet is the
+    /// whole text and nothing is highlighted.
+    pub snippets: bool,
     /// How much the dense leg may miss.
     pub effort: Effort,
 }
@@ -73,6 +76,7 @@ impl Default for Query {
             context: 0,
             like: None,
             explain: false,
+            snippets: true,
             effort: Effort::default(),
         }
     }

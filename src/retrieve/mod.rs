@@ -8,6 +8,7 @@ mod budget;
 mod cite;
 mod compose;
 mod error;
+pub mod eval;
 mod extractive;
 pub mod filter;
 mod fuse;

@@ -329,12 +329,12 @@ impl Shown<'_> {
         let Fused { candidate, score, lexical, dense } = fused;
         let coverage = self.coverage.get(candidate.id);
         let (before, after) = neighbours(self.snapshot, &chunk, self.query.context)?;
-        let marks = highlight::marks(self.words, &chunk);
+        let marks = if self.query.snippets { highlight::marks(self.words, &chunk) } else { Vec::new() };
         Ok(Hit {
             rank,
             score,
             relevance: self.scale.relevance(candidate.cosine, coverage),
-            snippet: snippet(&chunk.text, &marks),
+            snippet: if self.query.snippets { snippet(&chunk.text, &marks) } else { 0..chunk.text.len() },
             highlights: highlight::ranges(marks),
             before,
             after,

@@ -1,0 +1,24 @@
+//! How good is retrieval? Questions with judgements in, metrics with their uncertainty out.
+//!
+//! Pure but for [`run`], which asks the questions. The formulas and the order of ties are trec_eval's, so that figures
+//! can stand beside published ones. Not for: filling an index or reading files, which is a door's.
+
+mod beir;
+mod bootstrap;
+mod compare;
+mod metrics;
+mod qrels;
+mod random;
+mod run;
+mod trec;
+
+pub use beir::{Lines, Malformed, Record, read_lines};
+pub use bootstrap::{Estimate, estimate};
+pub use compare::{Comparison, compare};
+pub use metrics::{DEFAULT_METRICS, Metric, NoMetric, Scores, score};
+pub use qrels::Qrels;
+pub use run::{Asking, DEPTH, Question, ask};
+pub use trec::{Answers, Run, Scored};
+
+#[cfg(test)]
+mod tests;
