@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-use super::commands::{ask, completions, config, ingest, list, query, rm, show, status, verify};
+use super::commands::{ask, completions, config, eval, ingest, list, query, rm, show, status, verify};
 
 /// Ingest a folder, query it, ask it: hybrid search and checked citations, offline
 #[derive(Debug, Parser)]
@@ -63,6 +63,8 @@ pub enum Command {
     Rm(rm::Args),
     /// Check every checksum and every invariant of the index
     Verify(verify::Args),
+    /// Measure retrieval on questions with judgements
+    Eval(eval::Args),
     /// Show each setting and where its value comes from
     Config(config::Args),
     /// Print a completion script for a shell
@@ -81,6 +83,7 @@ impl Cli {
             | Command::Show(_)
             | Command::Rm(_)
             | Command::Verify(_)
+            | Command::Eval(_)
             | Command::Config(_)
             | Command::Completions(_) => false,
         };

@@ -33,6 +33,8 @@ const FOLDER: &str = ".rag";
 #[derive(Debug, Clone)]
 pub struct Place {
     pub dir: PathBuf,
+    /// By the command line: not found, nor a variable's.
+    pub is_named: bool,
 }
 
 /// An index to be filled, and who embeds for it.
@@ -49,7 +51,7 @@ impl Place {
     /// `--index`, else `RAG_INDEX`, else the nearest `.rag` from the current folder upward, else `./.rag`.
     pub fn find(flag: Option<&Path>) -> Result<Self, Failure> {
         if let Some(dir) = flag.map(Path::to_path_buf).or_else(|| env::path(env::INDEX)) {
-            return Ok(Self { dir });
+            return Ok(Self { dir, is_named: flag.is_some() });
         }
         let here = std::env::current_dir().map_err(|error| {
             Failure::new(rag::types::Kind::Io, format!("the current folder cannot be read: {error}"))
@@ -59,7 +61,7 @@ impl Place {
             Some(folder) if folder != here => folder.join(FOLDER),
             Some(_) | None => PathBuf::from(FOLDER),
         };
-        Ok(Self { dir })
+        Ok(Self { dir, is_named: false })
     }
 
     pub fn exists(&self) -> bool {
@@ -154,10 +156,21 @@ impl Place {
         snapshot: &Snapshot,
         mode: Mode,
     ) -> Result<Option<Box<dyn Embedder>>, Failure> {
+        self.queries_embedder(config, snapshot, mode, false)
+    }
+
+    /// As [`query_embedder`](Self::query_embedder). `many`: for so many queries that the model is worth preparing.
+    pub fn queries_embedder(
+        &self,
+        config: &Config,
+        snapshot: &Snapshot,
+        mode: Mode,
+        many: bool,
+    ) -> Result<Option<Box<dyn Embedder>>, Failure> {
         match snapshot.space() {
             Some(space) if mode != Mode::Lexical => {
                 let flags = EmbedArgs::default();
-                let wanted = Wanted { many: false, ..Wanted::new(config, &flags) };
+                let wanted = Wanted { many, ..Wanted::new(config, &flags) };
                 self.embedder_for(space, &wanted, &Cancel::default(), false).map(Some)
             }
             Some(_) | None => Ok(None),

@@ -3,6 +3,13 @@
 //! Each object carries `schema: "rag.NAME/VERSION"`. Fields are added, never renamed, removed or given another type.
 //! Useful for: turning results of the halls into JSON. Not for: deciding anything.
 
+mod eval;
+
+pub use eval::{
+    EvalBar, EvalComparison, EvalConfiguration, EvalDifference, EvalDifferences, EvalInterval, EvalMeasured,
+    EvalMetrics, EvalQuery, EvalResult, EvalSeconds, EvalValues,
+};
+
 use std::collections::BTreeMap;
 
 use serde::Serialize;
@@ -30,8 +37,13 @@ fn byte_range(span: Span) -> [usize; 2] {
 }
 
 /// Rounds a score for print: six digits tell any two apart that matter, and the last bits of a float do not.
-fn rounded(value: f32) -> f64 {
-    (f64::from(value) * 1e6).round() / 1e6
+pub fn rounded(value: f32) -> f64 {
+    rounded64(f64::from(value))
+}
+
+/// As [`rounded`], of a value that was computed in double precision.
+pub fn rounded64(value: f64) -> f64 {
+    (value * 1e6).round() / 1e6
 }
 
 fn milliseconds(value: f64) -> f64 {

@@ -11,6 +11,7 @@ mod llm_double;
 
 mod ask;
 mod errors;
+mod eval;
 mod first_minute;
 mod given;
 mod kill;

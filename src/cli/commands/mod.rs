@@ -3,6 +3,7 @@
 pub mod ask;
 pub mod completions;
 pub mod config;
+pub mod eval;
 pub mod extract;
 pub mod ingest;
 pub mod list;
@@ -45,6 +46,7 @@ pub fn run(cli: Cli) -> Result<u8, Failure> {
         Command::Show(args) => show::run(&context, args),
         Command::Rm(args) => rm::run(&context, args),
         Command::Verify(args) => verify::run(&context, args),
+        Command::Eval(args) => eval::run(&context, args),
         Command::Config(args) => config::run(&context, args),
         Command::Completions(args) => completions::run(&args),
     }

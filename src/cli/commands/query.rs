@@ -33,7 +33,7 @@ pub struct Args {
 }
 
 /// Flags of `query` and `ask` that say how to search.
-#[derive(Debug, Clone, clap::Args)]
+#[derive(Debug, Clone, Default, clap::Args)]
 pub struct SearchArgs {
     /// Return at most so many results
     #[arg(short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
@@ -102,7 +102,7 @@ pub enum FusionArg {
     Dbsf,
 }
 
-fn share(text: &str) -> Result<f32, String> {
+pub fn share(text: &str) -> Result<f32, String> {
     match text.parse::<f32>() {
         Ok(number) if (0.0..=1.0).contains(&number) => Ok(number),
         Ok(_) | Err(_) => Err("a number from 0 to 1 is wanted".into()),

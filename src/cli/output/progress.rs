@@ -63,6 +63,51 @@ impl Progress {
     }
 }
 
+/// Progress of a known number of equal steps: questions asked.
+pub struct Steps {
+    bar: Option<ProgressBar>,
+    plain: bool,
+    total: u64,
+    what: String,
+    state: Mutex<(u64, Instant)>,
+}
+
+impl Steps {
+    /// `what`: what is being done, and to what, as in `asking questions`.
+    pub fn new(screen: &Screen, what: &str, total: u64) -> Self {
+        let bar = (!screen.quiet && screen.stderr_is_terminal).then(|| {
+            let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
+            bar.set_style(style("{bar:24} {pos}/{len}  {wide_msg}"));
+            bar.set_message(sanitize::line(what).into_owned());
+            bar
+        });
+        let bar = bar.filter(|bar| !bar.is_hidden());
+        let plain = !screen.quiet && !screen.json && bar.is_none();
+        Self { bar, plain, total, what: what.to_owned(), state: Mutex::new((0, Instant::now())) }
+    }
+
+    /// One step is done.
+    pub fn step(&self) {
+        if let Some(bar) = &self.bar {
+            bar.inc(1);
+        }
+        let mut state = self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        state.0 += 1;
+        if self.plain && state.1.elapsed() >= PLAIN_EVERY {
+            state.1 = Instant::now();
+            // Nobody is left to hear that stderr is closed.
+            let _ = writeln!(io::stderr().lock(), "{}: {}/{}", sanitize::line(&self.what), state.0, self.total);
+        }
+    }
+
+    /// Takes the bar off the screen.
+    pub fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
 /// Templates are constants of this file, so they are right.
 fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).expect("a template of this file").progress_chars("━━─")

@@ -247,7 +247,7 @@ fn exit_code(args: &Args, report: &Report) -> u8 {
 }
 
 /// This very program, as a worker.
-fn worker() -> Result<Worker, Failure> {
+pub fn worker() -> Result<Worker, Failure> {
     let program = std::env::current_exe()
         .map_err(|error| Failure::new(Kind::Io, format!("cannot find this program's own file: {error}")))?;
     Ok(Worker::Process { program, arguments: vec![extract::VERB.into()] })

@@ -1,0 +1,309 @@
+//! `rag eval`: how good retrieval is, measured on questions with judgements.
+
+mod bench;
+mod files;
+mod matrix;
+mod measure;
+mod names;
+mod set;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    str::FromStr,
+};
+
+use rag::{
+    retrieve::eval::{self, DEFAULT_METRICS, Estimate, Metric, Scores, compare, estimate},
+    serve::wire,
+    types::{Cancel, Kind},
+};
+
+use self::{
+    matrix::MatrixArgs,
+    measure::{Measured, Measuring},
+    set::Set,
+};
+use super::{Context, ingest::EmbedArgs};
+use crate::cli::{args::collection, config::Config, exit, output, report::Failure, signals};
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Measure on this collection in BEIR's layout: corpus.jsonl (or .gz, or a folder corpus), queries.jsonl, qrels.tsv or
+    /// qrels/test.tsv. Without it, on the index there is
+    #[arg(value_name = "DIR")]
+    dir: Option<PathBuf>,
+    /// Take the documents from this file or folder
+    #[arg(long, value_name = "PATH", requires = "dir")]
+    corpus: Option<PathBuf>,
+    /// Ask these questions: JSON lines with `_id` and `text`
+    #[arg(long, value_name = "FILE")]
+    queries: Option<PathBuf>,
+    /// Judge by these: query, document and grade between tabs, or TREC's four columns
+    #[arg(long, value_name = "FILE")]
+    qrels: Option<PathBuf>,
+    #[command(flatten)]
+    matrix: MatrixArgs,
+    /// Search this collection of the index only
+    #[arg(long, value_name = "NAME", value_parser = collection, conflicts_with = "dir")]
+    collection: Option<String>,
+    /// Measure these: `ndcg@K`, `recall@K`, `mrr@K`, `map`
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = metric)]
+    metrics: Vec<Metric>,
+    /// Exit with 1 where a metric is lower: `ndcg@10=0.40` (can be repeated)
+    #[arg(long, value_name = "METRIC=MEAN")]
+    fail_under: Vec<Bar>,
+    /// Write what was found as a TREC run; with several configurations one file each, numbered
+    #[arg(long, value_name = "FILE", conflicts_with = "compare")]
+    run_out: Option<PathBuf>,
+    /// Compare with this saved run, or two saved runs with each other
+    #[arg(long, value_name = "RUN", num_args = 1..=2)]
+    compare: Vec<PathBuf>,
+    /// Give the values of each question too (with --json)
+    #[arg(long)]
+    per_query: bool,
+    /// Ask so many questions at once [default: one a core]
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    jobs: Option<u16>,
+    #[command(flatten)]
+    embed: EmbedArgs,
+}
+
+/// A mean that is not to be missed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Bar {
+    metric: Metric,
+    at_least: f64,
+}
+
+impl FromStr for Bar {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, number) = text.split_once('=').ok_or("write METRIC=MEAN, as in `ndcg@10=0.40`")?;
+        let at_least = number.trim().parse::<f64>().ok().filter(|number| (0.0..=1.0).contains(number));
+        Ok(Self { metric: metric(name)?, at_least: at_least.ok_or("a number from 0 to 1 is wanted")? })
+    }
+}
+
+/// A metric that can be measured: nobody looks deeper than a query goes.
+fn metric(text: &str) -> Result<Metric, String> {
+    let metric: Metric = text.parse().map_err(|error: eval::NoMetric| error.to_string())?;
+    match metric.cutoff() {
+        Some(k) if k > rag::retrieve::MAX_K => Err(format!("at most the first {} are looked at", rag::retrieve::MAX_K)),
+        Some(_) | None => Ok(metric),
+    }
+}
+
+pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
+    let mut metrics = if args.metrics.is_empty() { DEFAULT_METRICS.to_vec() } else { args.metrics.clone() };
+    for metric in args.fail_under.iter().map(|bar| bar.metric).chain(args.metrics.iter().copied()) {
+        if !metrics.contains(&metric) {
+            metrics.push(metric);
+        }
+    }
+    if let [first, second] = &args.compare[..] {
+        return saved(context, &args, &metrics, first, second);
+    }
+    let saved = args.compare.first().map(|path| files::run(path).map(|run| (path, run))).transpose()?;
+    let dir = args.dir.as_deref();
+    if dir.is_none() && args.matrix.cuts_anew() {
+        return Err(Failure::usage("the index is cut into chunks already")
+            .hint("chunk sizes are measured on a collection: `rag eval DIR --chunk-tokens 160,200`"));
+    }
+    let mut set = Set::read(dir, args.queries.as_deref(), args.qrels.as_deref())?;
+    let corpus = dir.map(|dir| files::corpus(dir, args.corpus.as_deref())).transpose()?;
+
+    // An index that is not asked has no say.
+    let own = match &corpus {
+        Some(_) if !context.place.is_named => Some(Config::load(None)?),
+        Some(_) | None => None,
+    };
+    let config = own.as_ref().unwrap_or(&context.config);
+    let cancel = Cancel::default();
+    signals::watch(&cancel).map_err(|error| Failure::new(Kind::Io, format!("cannot watch signals: {error}")))?;
+    let measuring = Measuring {
+        context,
+        config,
+        metrics: &metrics,
+        ways: args.matrix.ways(config, args.collection.as_deref())?,
+        jobs: args.jobs.map(usize::from).or(std::thread::available_parallelism().ok().map(usize::from)).unwrap_or(1),
+        cancel: &cancel,
+    };
+    let measured = match &corpus {
+        Some(corpus) => measuring.collection(corpus, &args.matrix.cuts(config)?, &args.embed, &mut set)?,
+        None => measuring.index(&mut set)?,
+    };
+    if let Some(path) = &args.run_out {
+        write_runs(path, &measured)?;
+    }
+    let comparison = saved.map(|(path, run)| {
+        let old = eval::score(&set.qrels, &run, &metrics);
+        compared((path.display().to_string(), &old), (measured[0].configuration.label(), &measured[0].scores))
+    });
+    let result = report(&args, &metrics, &set, &measured, comparison);
+    print(context, &result)
+}
+
+/// Compares two runs that were saved: nothing is searched.
+fn saved(context: &Context, args: &Args, metrics: &[Metric], first: &Path, second: &Path) -> Result<u8, Failure> {
+    let qrels = files::qrels(args.dir.as_deref(), args.qrels.as_deref())?;
+    let scores = |path: &Path| -> Result<Scores, Failure> { Ok(eval::score(&qrels, &files::run(path)?, metrics)) };
+    let (old, new) = (scores(first)?, scores(second)?);
+    if old.queries.is_empty() {
+        return Err(Failure::usage("no question has a relevant document"));
+    }
+    let shown = |path: &Path| path.display().to_string();
+    let comparison = compared((shown(first), &old), (shown(second), &new));
+    let means: Vec<(Metric, f64)> =
+        comparison.second_metrics.0.iter().map(|(metric, value)| (*metric, value.mean)).collect();
+    let result = wire::EvalResult {
+        schema: "rag.eval/1",
+        collection: args.dir.as_deref().map(shown),
+        queries: old.queries.len(),
+        documents: None,
+        metrics: comparison.second_metrics.clone(),
+        configurations: Vec::new(),
+        comparison: Some(comparison),
+        bars: bars(&args.fail_under, &[means]),
+        warnings: Vec::new(),
+    };
+    print(context, &result)
+}
+
+fn report(
+    args: &Args,
+    metrics: &[Metric],
+    set: &Set,
+    measured: &[Measured],
+    comparison: Option<wire::EvalComparison>,
+) -> wire::EvalResult {
+    let estimates: Vec<Vec<Estimate>> = measured.iter().map(|measured| estimate(&measured.scores.values)).collect();
+    let means: Vec<Vec<(Metric, f64)>> = estimates
+        .iter()
+        .map(|row| metrics.iter().copied().zip(row.iter().map(|estimate| estimate.mean)).collect())
+        .collect();
+    let configurations = measured.iter().zip(&estimates).enumerate().map(|(at, (one, estimates))| wire::EvalMeasured {
+        configuration: one.configuration.wire(),
+        metrics: wire::EvalMetrics::new(metrics, estimates.iter().copied()),
+        chunks: one.chunks,
+        seconds: wire::EvalSeconds {
+            ingest: wire::rounded64(one.ingest_seconds),
+            queries: wire::rounded64(one.query_seconds),
+        },
+        against_first: (at > 0).then(|| differences(&measured[0].scores, &one.scores)),
+        per_query: args.per_query.then(|| per_query(one)),
+    });
+    wire::EvalResult {
+        schema: "rag.eval/1",
+        collection: args.dir.as_ref().map(|dir| dir.display().to_string()),
+        queries: measured[0].scores.queries.len(),
+        documents: Some(measured[0].documents),
+        metrics: wire::EvalMetrics::new(metrics, estimates[0].iter().copied()),
+        configurations: configurations.collect(),
+        comparison,
+        bars: bars(&args.fail_under, &means),
+        warnings: set.warnings.clone(),
+    }
+}
+
+fn per_query(one: &Measured) -> Vec<wire::EvalQuery> {
+    let query = |(id, values): (&String, &Vec<f64>)| {
+        let answers = one.run.by_query.get(id);
+        wire::EvalQuery {
+            id: id.clone(),
+            relevance: answers.and_then(|answers| answers.relevance).map(wire::rounded),
+            found: answers.map_or(0, |answers| answers.ranking.len()),
+            metrics: wire::EvalValues::new(&one.scores.metrics, values.iter().map(|value| wire::rounded64(*value))),
+        }
+    };
+    one.scores.queries.iter().zip(&one.scores.values).map(query).collect()
+}
+
+fn differences(old: &Scores, new: &Scores) -> wire::EvalDifferences {
+    let columns = (0..old.metrics.len()).map(|at| compare(&old.column(at), &new.column(at)));
+    wire::EvalDifferences::new(&old.metrics, columns)
+}
+
+fn compared((first, old): (String, &Scores), (second, new): (String, &Scores)) -> wire::EvalComparison {
+    wire::EvalComparison {
+        first,
+        second,
+        first_metrics: wire::EvalMetrics::new(&old.metrics, estimate(&old.values)),
+        second_metrics: wire::EvalMetrics::new(&new.metrics, estimate(&new.values)),
+        differences: differences(old, new),
+    }
+}
+
+/// Every configuration has to reach every bar.
+fn bars(wanted: &[Bar], means: &[Vec<(Metric, f64)>]) -> Vec<wire::EvalBar> {
+    let bar = |bar: &Bar| {
+        let means = means.iter().flatten().filter(|(metric, _)| *metric == bar.metric).map(|(_, mean)| *mean);
+        let mean = means.fold(f64::INFINITY, f64::min);
+        let (metric, met) = (bar.metric.to_string(), mean >= bar.at_least);
+        wire::EvalBar { metric, at_least: bar.at_least, mean: wire::rounded64(mean), met }
+    };
+    wanted.iter().map(bar).collect()
+}
+
+fn write_runs(path: &Path, measured: &[Measured]) -> Result<(), Failure> {
+    for (one, number) in measured.iter().zip(1..) {
+        let path = if measured.len() == 1 { path.to_path_buf() } else { numbered(path, number) };
+        fs::write(&path, one.run.to_trec(&one.configuration.tag()))
+            .map_err(|error| Failure::new(Kind::Io, format!("cannot write `{}`: {error}", path.display())))?;
+    }
+    Ok(())
+}
+
+/// `run.trec` → `run-2.trec`.
+fn numbered(path: &Path, number: usize) -> PathBuf {
+    let part = |part: Option<&std::ffi::OsStr>| part.map(|part| part.to_string_lossy().into_owned());
+    let stem = part(path.file_stem()).unwrap_or_default();
+    let extension = part(path.extension()).map_or_else(String::new, |extension| format!(".{extension}"));
+    path.with_file_name(format!("{stem}-{number}{extension}"))
+}
+
+fn print(context: &Context, result: &wire::EvalResult) -> Result<u8, Failure> {
+    for warning in &result.warnings {
+        context.screen.note(warning);
+    }
+    if context.screen.json {
+        context.screen.print_json(result)?;
+    } else {
+        context.screen.print(&output::eval::text(&context.screen, result))?;
+    }
+    Ok(if result.bars.iter().all(|bar| bar.met) { exit::OK } else { exit::NO })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bars_are_read() {
+        let bar = |metric, at_least| Ok(Bar { metric, at_least });
+        assert_eq!("ndcg@10=0.40".parse(), bar(Metric::Ndcg(10), 0.4));
+        assert_eq!("MAP = 1".parse(), bar(Metric::Map, 1.0));
+        for text in
+            ["ndcg@10", "ndcg@10=", "ndcg@10=1.1", "ndcg@10=-0.1", "ndcg@10=NaN", "speed=0.5", "recall@2000=0.1"]
+        {
+            assert!(text.parse::<Bar>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_least_of_all_configurations_counts() {
+        let means =
+            [vec![(Metric::Map, 0.5), (Metric::Ndcg(10), 0.9)], vec![(Metric::Map, 0.3), (Metric::Ndcg(10), 0.8)]];
+        let wanted = [Bar { metric: Metric::Map, at_least: 0.3 }, Bar { metric: Metric::Ndcg(10), at_least: 0.85 }];
+        let got: Vec<_> = bars(&wanted, &means).iter().map(|bar| (bar.mean, bar.met)).collect();
+        assert_eq!(got, [(0.3, true), (0.8, false)]);
+    }
+
+    #[test]
+    fn files_are_numbered() {
+        for (path, want) in [("a/run.trec", "a/run-2.trec"), ("run", "run-2"), ("x.tar.gz", "x.tar-2.gz")] {
+            assert_eq!(numbered(Path::new(path), 2), Path::new(want));
+        }
+    }
+}

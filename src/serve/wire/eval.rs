@@ -1,0 +1,151 @@
+//! What `rag eval --json` and `rag tune --json` print.
+
+use serde::{Serialize, Serializer};
+
+use super::rounded64;
+use crate::retrieve::eval::{Comparison, Estimate, Metric};
+
+/// `rag eval --json`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct EvalResult {
+    pub schema: &'static str,
+    /// The collection's folder; absent where the index there is was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub collection: Option<String>,
+    /// Questions that were averaged over.
+    pub queries: usize,
+    /// Documents of the collection or the index; absent where only files were compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub documents: Option<usize>,
+    /// Of the first configuration.
+    pub metrics: EvalMetrics,
+    /// In the order asked for; of two compared files none.
+    pub configurations: Vec<EvalMeasured>,
+    /// What `--compare` was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub comparison: Option<EvalComparison>,
+    /// What `--fail-under` was asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub bars: Vec<EvalBar>,
+    pub warnings: Vec<String>,
+}
+
+/// A configuration and how it did.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct EvalMeasured {
+    pub configuration: EvalConfiguration,
+    pub metrics: EvalMetrics,
+    pub chunks: u64,
+    pub seconds: EvalSeconds,
+    /// Against the first configuration; absent for that one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub against_first: Option<EvalDifferences>,
+    /// With `--per-query`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub per_query: Option<Vec<EvalQuery>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct EvalConfiguration {
+    pub mode: &'static str,
+    /// Absent where one leg alone searches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fusion: Option<&'static str>,
+    /// Absent: the default of the fusion.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alpha: Option<f64>,
+    /// Absent: as the index was cut.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chunk_tokens: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chunk_overlap: Option<usize>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct EvalSeconds {
+    /// Filling the index; 0 for a configuration that found it filled.
+    pub ingest: f64,
+    pub queries: f64,
+}
+
+/// One question's values.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct EvalQuery {
+    pub id: String,
+    /// Relevance of the question as a whole, 0..1.
+    pub relevance: Option<f64>,
+    /// Documents found.
+    pub found: usize,
+    pub metrics: EvalValues,
+}
+
+/// Two runs, question by question: the second one over the first.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct EvalComparison {
+    pub first: String,
+    pub second: String,
+    pub first_metrics: EvalMetrics,
+    pub second_metrics: EvalMetrics,
+    pub differences: EvalDifferences,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct EvalBar {
+    pub metric: String,
+    pub at_least: f64,
+    /// The least of any configuration.
+    pub mean: f64,
+    pub met: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct EvalInterval {
+    pub mean: f64,
+    pub low: f64,
+    pub high: f64,
+}
+
+impl From<Estimate> for EvalInterval {
+    fn from(estimate: Estimate) -> Self {
+        let Estimate { mean, low, high } = estimate;
+        Self { mean: rounded64(mean), low: rounded64(low), high: rounded64(high) }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct EvalDifference {
+    #[serde(flatten)]
+    pub difference: EvalInterval,
+    /// Of a two-sided paired randomization test.
+    pub p: f64,
+    pub better: usize,
+    pub alike: usize,
+    pub worse: usize,
+}
+
+impl From<Comparison> for EvalDifference {
+    fn from(comparison: Comparison) -> Self {
+        let Comparison { difference, p, better, alike, worse } = comparison;
+        Self { difference: difference.into(), p: rounded64(p), better, alike, worse }
+    }
+}
+
+/// An object with a field for each metric, in the order asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ByMetric<T>(pub Vec<(Metric, T)>);
+
+pub type EvalMetrics = ByMetric<EvalInterval>;
+pub type EvalDifferences = ByMetric<EvalDifference>;
+pub type EvalValues = ByMetric<f64>;
+
+impl<T: Serialize> Serialize for ByMetric<T> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_map(self.0.iter().map(|(metric, value)| (metric.to_string(), value)))
+    }
+}
+
+impl<T> ByMetric<T> {
+    pub fn new(metrics: &[Metric], values: impl IntoIterator<Item = impl Into<T>>) -> Self {
+        Self(metrics.iter().copied().zip(values.into_iter().map(Into::into)).collect())
+    }
+}
