@@ -96,6 +96,15 @@ pub struct Source {
     pub score: f32,
     pub relevance: f32,
     pub cited: bool,
+    /// Chunks of other documents that hold the same text, or text that says nothing more.
+    pub copies: Vec<Copied>,
+}
+
+/// A chunk that another one stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Copied {
+    pub id: ChunkId,
+    pub path: String,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq)]

@@ -354,6 +354,7 @@ fn sources(passages: &[Passage], sentences: &[Sentence], hash_of: HashOf<'_>) ->
             score: passage.score,
             relevance: passage.relevance,
             cited: at < cited,
+            copies: passage.copies.clone(),
         });
     }
     Ok(sources)

@@ -55,6 +55,8 @@ pub struct Query {
     /// Find out which part of each result is worth showing: most of what a result costs. Without it the snippet is the
     /// whole text and nothing is highlighted.
     pub snippets: bool,
+    /// Copies and near-copies of a result are results of their own; else the result names them.
+    pub duplicates: bool,
     /// How much the dense leg may miss.
     pub effort: Effort,
 }
@@ -77,6 +79,7 @@ impl Default for Query {
             like: None,
             explain: false,
             snippets: true,
+            duplicates: false,
             effort: Effort::default(),
         }
     }
@@ -100,6 +103,9 @@ pub struct Hit {
     pub chunk: ChunkRecord,
     /// The same chunk at the same place of other sources: copies, as far as can be seen.
     pub copies: Vec<ChunkRecord>,
+    /// Other chunks that say nothing this one does not say: nine in ten of their runs of four words are in it, and all
+    /// their numbers and negations.
+    pub duplicates: Vec<ChunkRecord>,
     /// Neighbour chunks in the order of the source, itself not among them; empty unless asked for.
     pub before: Vec<ChunkRecord>,
     pub after: Vec<ChunkRecord>,

@@ -3,36 +3,53 @@
 //! Carbonell, Goldstein, SIGIR 1998: next is the candidate with the most
 //! `λ · relevance − (1 − λ) · max similarity to the chosen`. Not for: dropping exact duplicates, which stay, only lower.
 
-/// The order in which the first `wanted` of `scores.len()` candidates are chosen: indices. `scores` are 0..1 and sorted best
-/// first; `similarity(i, j)` is a cosine. Ties go to the better place. O(wanted × n) similarities.
-pub(super) fn mmr(
-    scores: &[f32],
+/// The order in which candidates are chosen, one at a time: indices of `scores`, which are 0..1 and sorted best first.
+/// `similarity(i, j)` is a cosine. Ties go to the better place. O(candidates) similarities for each that is taken.
+pub(super) struct Mmr<'s, S> {
+    scores: &'s [f32],
     lambda: f32,
-    wanted: usize,
-    mut similarity: impl FnMut(usize, usize) -> f32,
-) -> Vec<usize> {
-    let mut left: Vec<usize> = (0..scores.len()).collect();
-    // The highest similarity of each candidate to any chosen one.
-    let mut nearest = vec![0.0f32; scores.len()];
-    let mut chosen: Vec<usize> = Vec::with_capacity(wanted.min(scores.len()));
-    while chosen.len() < wanted && !left.is_empty() {
-        let worth = |i: usize| lambda * scores[i] - (1.0 - lambda) * nearest[i];
+    similarity: S,
+    left: Vec<usize>,
+    /// The highest similarity of each candidate to any chosen one.
+    nearest: Vec<f32>,
+    /// The one chosen last, with which nothing was compared yet.
+    last: Option<usize>,
+}
+
+impl<'s, S: FnMut(usize, usize) -> f32> Mmr<'s, S> {
+    pub fn new(scores: &'s [f32], lambda: f32, similarity: S) -> Self {
+        let count = scores.len();
+        Self { scores, lambda, similarity, left: (0..count).collect(), nearest: vec![0.0; count], last: None }
+    }
+}
+
+impl<S: FnMut(usize, usize) -> f32> Iterator for Mmr<'_, S> {
+    type Item = usize;
+
+    fn next(&mut self) -> Option<usize> {
+        let Self { scores, lambda, similarity, left, nearest, last } = self;
+        if let Some(last) = last.take() {
+            for &i in left.iter() {
+                let near = similarity(i, last);
+                if near > nearest[i] {
+                    nearest[i] = near;
+                }
+            }
+        }
+        let worth = |i: usize| *lambda * scores[i] - (1.0 - *lambda) * nearest[i];
         let mut best = 0;
         for (at, &i) in left.iter().enumerate().skip(1) {
             if worth(i) > worth(left[best]) {
                 best = at;
             }
         }
-        let next = left.remove(best);
-        chosen.push(next);
-        for &i in &left {
-            let near = similarity(i, next);
-            if near > nearest[i] {
-                nearest[i] = near;
-            }
+        if left.is_empty() {
+            return None;
         }
+        let next = left.remove(best);
+        *last = Some(next);
+        Some(next)
     }
-    chosen
 }
 
 #[cfg(test)]
@@ -40,6 +57,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    fn mmr(scores: &[f32], lambda: f32, wanted: usize, similarity: impl FnMut(usize, usize) -> f32) -> Vec<usize> {
+        Mmr::new(scores, lambda, similarity).take(wanted).collect()
+    }
 
     /// Unit vectors in the plane, by angle in degrees.
     fn cosine(angles: &[f32]) -> impl FnMut(usize, usize) -> f32 + '_ {

@@ -22,17 +22,23 @@ mod passages;
 mod plan;
 mod prompt;
 mod query;
+mod ranking;
 mod relevance;
 mod search;
 mod select;
 mod sentences;
+mod shingles;
+mod show;
 mod snippet;
 mod stream;
+mod subject;
 mod tables;
 mod verify;
 mod words;
 
-pub use answer::{Answer, AnswerStatus, Ask, AskEvent, AskTimings, Citation, Sentence, Source, Support, Unsupported};
+pub use answer::{
+    Answer, AnswerStatus, Ask, AskEvent, AskTimings, Citation, Copied, Sentence, Source, Support, Unsupported,
+};
 pub use ask::ask;
 pub use error::{Error, Result};
 pub use hits::{Explain, Fusion, Hit, Hits, Mode, Query, Strength, Timings};

@@ -3,11 +3,11 @@
 //! Useful for: turning ranked chunks into numbered passages within a budget. Not for: ranking, and the words around the
 //! passages (`prompt`).
 
-use std::{collections::HashSet, ops::Range};
+use std::ops::Range;
 
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::{Hit, budget, sentences, words};
+use super::{Copied, Hit, budget, sentences, shingles::Shingles};
 use crate::{
     index::ChunkRecord,
     types::{Lines, Pages, Span},
@@ -27,9 +27,6 @@ const MAX_MERGED_TOKENS: usize = 1000;
 const MAX_GAP_BYTES: usize = 64;
 /// A rest smaller than this is not worth a passage.
 const MIN_PASSAGE_TOKENS: usize = 24;
-/// Share of a chunk's word shingles that another one holds for it to say nothing new.
-const CONTAINED: f32 = 0.9;
-const SHINGLE_WORDS: usize = 4;
 
 /// Text of one source that a model reads under one number.
 #[derive(Debug, Clone)]
@@ -44,6 +41,8 @@ pub(super) struct Passage {
     stretches: Vec<Stretch>,
     pub score: f32,
     pub relevance: f32,
+    /// Of the chunk it began with, in other documents.
+    pub copies: Vec<Copied>,
 }
 
 /// `len` bytes at `at` of the passage are the bytes at `document` of the extracted text.
@@ -108,6 +107,7 @@ impl Passage {
             stretches: Vec::new(),
             score: hit.score,
             relevance: hit.relevance,
+            copies: copied(hit),
         };
         passage.join();
         passage
@@ -205,6 +205,17 @@ impl Passage {
     }
 }
 
+/// The chunks of other documents that a hit stands for, each document once.
+fn copied(hit: &Hit) -> Vec<Copied> {
+    let mut copies: Vec<Copied> = Vec::new();
+    for chunk in hit.copies.iter().chain(&hit.duplicates) {
+        if chunk.path != hit.chunk.path && copies.iter().all(|copy| copy.path != chunk.path) {
+            copies.push(Copied { id: chunk.id, path: chunk.path.clone() });
+        }
+    }
+    copies
+}
+
 /// The whole sentences of `text` around the byte `keep` that cost at most `limit` tokens; a part of one where not even one
 /// fits.
 fn window(text: &str, limit: usize, keep: usize) -> Option<Range<usize>> {
@@ -246,40 +257,6 @@ fn cut_words(text: &str, range: Range<usize>, limit: usize) -> Range<usize> {
     range.start..range.start + text[range.start..end].trim_end().len()
 }
 
-/// What has to be known of a chunk to see whether another one repeats it.
-struct Shingles {
-    hashes: HashSet<u64>,
-    /// Numbers and negations: two chunks that differ in these are not the same, however alike.
-    decisive: HashSet<String>,
-}
-
-impl Shingles {
-    fn of(text: &str) -> Self {
-        let norms: Vec<String> = text.unicode_words().map(words::normal).collect();
-        let decisive = norms.iter().filter(|norm| decides(norm)).cloned().collect();
-        let width = SHINGLE_WORDS.min(norms.len()).max(1);
-        let hash = |words: &[String]| {
-            use std::hash::{DefaultHasher, Hash, Hasher};
-            let mut hasher = DefaultHasher::new();
-            words.hash(&mut hasher);
-            hasher.finish()
-        };
-        Self { hashes: norms.windows(width).map(hash).collect(), decisive }
-    }
-
-    /// Everything this one says is said by `other`.
-    fn is_in(&self, other: &Self) -> bool {
-        let shared = self.hashes.intersection(&other.hashes).count();
-        !self.hashes.is_empty()
-            && shared as f32 >= CONTAINED * self.hashes.len() as f32
-            && self.decisive.is_subset(&other.decisive)
-    }
-}
-
-fn decides(norm: &str) -> bool {
-    norm.contains(char::is_numeric) || super::verify::is_negation(norm)
-}
-
 /// Chooses passages from ranked chunks: repeats left out, neighbours joined, filled by rank up to `budget_tokens`, cut at
 /// sentence ends, at most [`MAX_PASSAGES`]. `frame_tokens` is what each passage costs besides its text.
 pub(super) fn choose(hits: &[Hit], budget_tokens: usize, frame_tokens: usize) -> Vec<Passage> {
@@ -292,7 +269,7 @@ pub(super) fn choose(hits: &[Hit], budget_tokens: usize, frame_tokens: usize) ->
             continue;
         }
         let shingles = Shingles::of(&hit.chunk.text);
-        if shingles.hashes.is_empty() || seen.iter().any(|other| shingles.is_in(other)) {
+        if shingles.is_empty() || seen.iter().any(|other| shingles.is_in(other)) {
             continue;
         }
         if let Some(passage) = chosen.iter_mut().find(|passage| passage.touches(&hit.chunk)) {
@@ -407,6 +384,7 @@ pub(super) mod tests {
                 code_share: 0.0,
             },
             copies: vec![],
+            duplicates: vec![],
             before: Vec::new(),
             after: Vec::new(),
             snippet: 0..0,

@@ -4,28 +4,27 @@
 
 use std::{
     borrow::Cow,
-    collections::{BTreeSet, HashMap},
     time::{Duration, Instant},
 };
 
 use super::{
-    Error, Explain, Fusion, Hit, Hits, Mode, Query, Result, Strength, Timings,
-    fuse::{self, Blend, Candidate, DENSE_WEIGHT, Fused, Gate},
-    highlight,
-    neighbours::neighbours,
-    plan::{MAX_QUERY_BYTES, Plan, plan},
-    relevance::{COVERAGE_OF, Calibration, Scale, strength},
-    search::{self, Dense, Found, Legs},
-    select::{Choice, Chosen, Selected, choose},
-    snippet::snippet,
+    Error, Hits, Mode, Query, Result, Strength, Timings,
+    fuse::Fused,
+    plan::{Plan, plan},
+    ranking::{Coverage, Ranking, rank},
+    relevance::{Calibration, Scale, strength},
+    search::{Dense, Legs},
+    select::{Choice, Chosen, choose},
+    show::Shown,
+    subject::Subject,
 };
 use crate::{
     index::{Allowed, LexicalQuery, QuerySyntax, Snapshot, Work},
     model::Embedder,
-    types::{ChunkId, Score},
+    types::ChunkId,
 };
 
-/// How much deeper both legs go when a cap for each source leaves too few results.
+/// How much deeper both legs go when copies and a cap for each source leave too few results.
 const DEEPER: usize = 8;
 /// No leg brings more candidates than this.
 const MAX_DEPTH: usize = 8192;
@@ -67,9 +66,9 @@ pub fn query(snapshot: &Snapshot, embedder: Option<&dyn Embedder>, query: &Query
     let mut timings = Timings::default();
     let mut ranking = rank(&legs, &words, query, &plan, mode, plan.depth, &mut timings)?;
     let mut chosen = select(snapshot, query, &words, &ranking, &mut timings)?;
-    // A cap for each source may leave few of the first candidates: look further while there may be more.
+    // Copies and a cap for each source may leave few of the first candidates: look further while there may be more.
     let mut depth = plan.depth;
-    while chosen.capped > 0 && chosen.results.len() < plan.k && ranking.found.cut && depth < MAX_DEPTH {
+    while !chosen.passed.is_empty() && chosen.results.len() < plan.k && ranking.found.cut && depth < MAX_DEPTH {
         depth = (depth * DEEPER).min(MAX_DEPTH);
         let again = Legs { dense: ranking.found.vector.as_deref().map_or(Dense::Off, Dense::Known), ..legs };
         ranking = rank(&again, &words, query, &plan, mode, depth, &mut timings)?;
@@ -115,21 +114,6 @@ pub fn query(snapshot: &Snapshot, embedder: Option<&dyn Embedder>, query: &Query
         notes,
         timings,
     })
-}
-
-/// What is searched for: a text, or a chunk's own text and vector.
-struct Subject<'a> {
-    text: Cow<'a, str>,
-    vector: Option<Cow<'a, [f32]>>,
-}
-
-impl<'a> Subject<'a> {
-    fn of(snapshot: &'a Snapshot, query: &'a Query) -> Result<Self> {
-        let Some(id) = query.like else { return Ok(Self { text: query.text.as_str().into(), vector: None }) };
-        let mut text = snapshot.chunk(id)?.ok_or(Error::NoChunk { id })?.text;
-        text.truncate(text.floor_char_boundary(MAX_QUERY_BYTES));
-        Ok(Self { text: text.into(), vector: snapshot.vector(id) })
-    }
 }
 
 /// What can be searched: the mode asked for, or by words alone where there are no vectors.
@@ -198,95 +182,6 @@ fn nothing(snapshot: &Snapshot, query: &Query, mode: Mode, notes: Vec<String>) -
     }
 }
 
-/// One order of all candidates, and what it rests on.
-struct Ranking {
-    found: Found,
-    fused: Vec<Fused>,
-    gate: Gate,
-    weight: f32,
-    scale: Scale,
-}
-
-fn rank(
-    legs: &Legs<'_>,
-    words: &LexicalQuery,
-    query: &Query,
-    plan: &Plan,
-    mode: Mode,
-    depth: usize,
-    timings: &mut Timings,
-) -> Result<Ranking> {
-    let begun = Instant::now();
-    let snapshot = legs.snapshot;
-    let found = legs.run(depth)?;
-    // Where words do not rank they are still worth a look if somebody asks why.
-    let words = (mode != Mode::Dense || query.explain).then_some(words);
-    let candidates = search::complete(snapshot, words, &found)?;
-    let gate = search::look(snapshot, &found, plan.identifier)?;
-    timings.encode_ms += millis(found.encoding);
-    timings.search_ms += millis(begun.elapsed().saturating_sub(found.encoding));
-
-    let begun = Instant::now();
-    let zero = found.vector.as_deref().map_or(0.0, |vector| search::zero(snapshot, vector));
-    let (fused, weight) = order(&candidates, query, mode, gate, zero);
-    let scale = match snapshot.space() {
-        Some(space) if mode != Mode::Lexical => {
-            Scale { trust: gate.trust, calibration: Calibration::of(&space.model, zero) }
-        }
-        _ => Scale::WORDS,
-    };
-    timings.fuse_ms += millis(begun.elapsed());
-    Ok(Ranking { found, fused, gate, weight, scale })
-}
-
-/// The fused list and the dense leg's weight in it.
-fn order(candidates: &[Candidate], query: &Query, mode: Mode, gate: Gate, zero: Score) -> (Vec<Fused>, f32) {
-    let alpha = query.alpha.unwrap_or(DENSE_WEIGHT);
-    let blend = |weight: f32| (Blend { weight, zero }.fuse(candidates), weight);
-    match (mode, query.fusion) {
-        (Mode::Lexical, _) => blend(0.0),
-        (Mode::Dense, _) => blend(1.0),
-        (Mode::Hybrid, Fusion::Blend) => blend(fuse::weight(query.alpha, gate)),
-        (Mode::Hybrid, Fusion::Rrf) => (fuse::rrf(candidates, alpha), alpha),
-        (Mode::Hybrid, Fusion::Weighted) => (fuse::weighted(candidates, alpha), alpha),
-        (Mode::Hybrid, Fusion::Dbsf) => (fuse::dbsf(candidates, alpha), alpha),
-    }
-}
-
-impl Ranking {
-    /// The first results, which lend the whole query their coverage.
-    fn first(&self) -> impl Iterator<Item = ChunkId> + '_ {
-        self.fused.iter().take(COVERAGE_OF).map(|fused| fused.candidate.id)
-    }
-
-    /// Relevance of the query as a whole: the highest cosine of the dense leg with the highest coverage of the first
-    /// results.
-    fn relevance(&self, coverage: &Coverage) -> f32 {
-        if self.fused.is_empty() {
-            return 0.0;
-        }
-        let cosine = self.found.dense.first().map(|(_, cosine)| *cosine);
-        self.scale.relevance(cosine, self.first().map(|id| coverage.get(id)).fold(0.0, f32::max))
-    }
-}
-
-/// The share of the query's words that chunks hold.
-struct Coverage(HashMap<ChunkId, f32>);
-
-impl Coverage {
-    /// Of the first of a ranking and of the results, in one pass over the postings.
-    fn of(snapshot: &Snapshot, words: &LexicalQuery, ranking: &Ranking, results: &[Selected]) -> Result<Self> {
-        let ids: BTreeSet<ChunkId> = ranking.first().chain(results.iter().map(|result| result.chunk.id)).collect();
-        let ids: Vec<ChunkId> = ids.into_iter().collect();
-        let shares = snapshot.coverage(words, &ids)?;
-        Ok(Self(ids.into_iter().zip(shares).collect()))
-    }
-
-    fn get(&self, id: ChunkId) -> f32 {
-        self.0.get(&id).copied().unwrap_or(0.0)
-    }
-}
-
 /// What is kept of a ranking: results that are relevant enough, different enough, and not too many of one source.
 fn select(
     snapshot: &Snapshot,
@@ -296,64 +191,23 @@ fn select(
     timings: &mut Timings,
 ) -> Result<Chosen> {
     let begun = Instant::now();
-    let mut fused = std::borrow::Cow::Borrowed(&ranking.fused);
+    let mut fused = Cow::Borrowed(&ranking.fused);
     if let Some(least) = query.min_score {
         let ids: Vec<ChunkId> = fused.iter().map(|fused| fused.candidate.id).collect();
         let coverage = snapshot.coverage(words, &ids)?;
         let relevant = |(fused, coverage): (&Fused, f32)| {
             (ranking.scale.relevance(fused.candidate.cosine, coverage) >= least).then_some(*fused)
         };
-        fused = std::borrow::Cow::Owned(ranking.fused.iter().zip(coverage).filter_map(relevant).collect());
+        fused = Cow::Owned(ranking.fused.iter().zip(coverage).filter_map(relevant).collect());
     }
-    let choice = Choice { k: query.k, mmr: query.mmr, per_source: query.per_source };
+    let choice = Choice { k: query.k, mmr: query.mmr, per_source: query.per_source, duplicates: query.duplicates };
     let chosen = choose(snapshot, &fused, choice)?;
     timings.load_ms += millis(begun.elapsed());
     Ok(chosen)
 }
 
-/// What turns results into what is shown of them.
-struct Shown<'a> {
-    snapshot: &'a Snapshot,
-    query: &'a Query,
-    words: &'a LexicalQuery,
-    scale: Scale,
-    coverage: &'a Coverage,
-}
-
-impl Shown<'_> {
-    fn hits(&self, results: Vec<Selected>) -> Result<Vec<Hit>> {
-        results.into_iter().zip(1..).map(|(result, rank)| self.hit(rank, result)).collect()
-    }
-
-    fn hit(&self, rank: usize, Selected { fused, chunk, copies }: Selected) -> Result<Hit> {
-        let Fused { candidate, score, lexical, dense } = fused;
-        let coverage = self.coverage.get(candidate.id);
-        let (before, after) = neighbours(self.snapshot, &chunk, self.query.context)?;
-        let marks = if self.query.snippets { highlight::marks(self.words, &chunk) } else { Vec::new() };
-        Ok(Hit {
-            rank,
-            score,
-            relevance: self.scale.relevance(candidate.cosine, coverage),
-            snippet: if self.query.snippets { snippet(&chunk.text, &marks) } else { 0..chunk.text.len() },
-            highlights: highlight::ranges(marks),
-            before,
-            after,
-            explain: self.query.explain.then_some(Explain {
-                lexical_rank: candidate.lexical_rank,
-                lexical_score: candidate.bm25,
-                lexical_normalised: lexical,
-                dense_rank: candidate.dense_rank,
-                dense_score: candidate.cosine,
-                dense_normalised: dense,
-                coverage,
-            }),
-            chunk,
-            copies,
-        })
-    }
-}
-
-fn millis(duration: Duration) -> f64 {
+/// Milliseconds of a duration.
+pub(super) fn millis(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e3
 }
 

@@ -161,6 +161,9 @@ pub struct Hit {
     /// Where the same text stands at the same place of other sources: copies, as far as can be seen.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub copies: Vec<Duplicate>,
+    /// Chunks that say nothing this one does not say.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub duplicates: Vec<Duplicate>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub before: Vec<Chunk>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -178,6 +181,12 @@ pub struct Duplicate {
 impl From<&ChunkRecord> for Duplicate {
     fn from(chunk: &ChunkRecord) -> Self {
         Self { id: chunk.id.to_string(), path: chunk.path.clone() }
+    }
+}
+
+impl From<&retrieve::Copied> for Duplicate {
+    fn from(copy: &retrieve::Copied) -> Self {
+        Self { id: copy.id.to_string(), path: copy.path.clone() }
     }
 }
 
@@ -219,6 +228,7 @@ impl From<&retrieve::Hit> for Hit {
             chunk: Chunk::from(&hit.chunk),
             snippet: Snippet { text: hit.chunk.text[hit.snippet.clone()].to_string(), highlights },
             copies: hit.copies.iter().map(Duplicate::from).collect(),
+            duplicates: hit.duplicates.iter().map(Duplicate::from).collect(),
             before: hit.before.iter().map(Chunk::from).collect(),
             after: hit.after.iter().map(Chunk::from).collect(),
             explain: hit.explain.as_ref().map(|explain| HitExplain {
@@ -401,6 +411,9 @@ pub struct AnswerSource {
     pub score: f64,
     pub relevance: f64,
     pub cited: bool,
+    /// Where the same text stands too, or text that says nothing more.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub copies: Vec<Duplicate>,
     pub text: String,
 }
 
@@ -501,6 +514,7 @@ impl From<&retrieve::Source> for AnswerSource {
             score: rounded(source.score),
             relevance: rounded(source.relevance),
             cited: source.cited,
+            copies: source.copies.iter().map(Duplicate::from).collect(),
             text: source.text.clone(),
         }
     }

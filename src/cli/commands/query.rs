@@ -62,6 +62,9 @@ pub struct SearchArgs {
     /// Walk the graphs of a large index with this many candidates, whatever recall they reach
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
     pub ef: Option<u16>,
+    /// Show copies and near-copies of a result as results of their own
+    #[arg(long)]
+    pub duplicates: bool,
     /// Return at most so many results of one document
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub per_source: Option<u16>,
@@ -144,6 +147,7 @@ impl SearchArgs {
             min_score: self.min_score.or(config.share("retrieve.min_score")),
             per_source: self.per_source.map(usize::from).or(config.number("retrieve.per_source")),
             mmr: self.mmr.or(config.share("retrieve.mmr")),
+            duplicates: self.duplicates,
             effort: match self.ef {
                 _ if self.exact => Effort::Exact,
                 Some(ef) => Effort::Walk { ef: ef.into(), slack: f32::INFINITY },

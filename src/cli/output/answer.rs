@@ -2,7 +2,7 @@
 
 use rag::retrieve::{Answer, AnswerStatus, Sentence, Source, Support};
 
-use super::{Screen, Style, places::Places, places::location, sanitize};
+use super::{Screen, Style, hits, places::Places, places::location, sanitize};
 
 /// Everything but the streamed text; with the text if it was not streamed.
 pub fn text(screen: &Screen, places: &Places, answer: &Answer, streamed: bool) -> String {
@@ -44,6 +44,10 @@ pub fn text(screen: &Screen, places: &Places, answer: &Answer, streamed: bool) -
             let place = places.show(screen, &source.path, source.lines, source.pages);
             let quote = quote(answer, source.n).map(|quote| format!(" — “{quote}”")).unwrap_or_default();
             out.push_str(&format!("  [{}] {place}{}\n", source.n, screen.paint(Style::Dim, &quote)));
+            let copies = source.copies.iter().map(|copy| copy.path.as_str());
+            if let Some(line) = hits::also_in(copies) {
+                out.push_str(&screen.paint(Style::Dim, &format!("      {line}\n")));
+            }
         }
     }
     out

@@ -9,10 +9,13 @@ use rag::{
 };
 
 use super::{
-    Screen, Style,
+    Screen, Style, count,
     places::{Places, location},
     sanitize,
 };
+
+/// So many copies of a result are named on the screen; JSON names all.
+const MAX_NAMED: usize = 5;
 
 /// For people: place, heading path, relevance, and the part of the text that matches.
 pub fn text(screen: &Screen, places: &Places, hits: &Hits, explain: bool) -> String {
@@ -40,9 +43,12 @@ pub fn text(screen: &Screen, places: &Places, hits: &Hits, explain: bool) -> Str
             push_line(&mut out, &screen.paint(Style::Dim, &format!("   {}", sanitize::line(line))));
         }
         push_line(&mut out, &format!("   {}", snippet(screen, hit)));
-        if !hit.copies.is_empty() {
-            let copies: Vec<_> = hit.copies.iter().map(|copy| sanitize::line(&copy.path)).collect();
-            push_line(&mut out, &screen.paint(Style::Dim, &format!("   also in {}", copies.join(", "))));
+        if let Some(line) = also_in(hit.copies.iter().map(|copy| copy.path.as_str())) {
+            push_line(&mut out, &screen.paint(Style::Dim, &format!("   {line}")));
+        }
+        if !hit.duplicates.is_empty() {
+            let line = format!("   {} like it left out (`--duplicates`)", count(hit.duplicates.len() as u64, "chunk"));
+            push_line(&mut out, &screen.paint(Style::Dim, &line));
         }
         for line in hit.after.iter().flat_map(|chunk| chunk.text.lines()) {
             push_line(&mut out, &screen.paint(Style::Dim, &format!("   {}", sanitize::line(line))));
@@ -66,6 +72,14 @@ pub fn text(screen: &Screen, places: &Places, hits: &Hits, explain: bool) -> Str
     out
 }
 
+/// `also in a.md, b.md`, few of many; `None` of nothing.
+pub fn also_in<'p>(paths: impl ExactSizeIterator<Item = &'p str>) -> Option<String> {
+    let more = paths.len().saturating_sub(MAX_NAMED);
+    let named: Vec<_> = paths.take(MAX_NAMED).map(sanitize::line).collect();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    (!named.is_empty()).then(|| format!("also in {}{more}", named.join(", ")))
+}
+
 /// One line on how the dense leg was searched.
 fn how_dense(dense: &DenseExplain) -> String {
     let DenseExplain { plan, effort, code_bits, segments, evaluated, hops, rescored } = dense;
@@ -80,7 +94,7 @@ fn how_dense(dense: &DenseExplain) -> String {
 pub fn paths(hits: &Hits) -> String {
     let mut seen = std::collections::BTreeSet::new();
     let mut out = String::new();
-    let chunks = hits.hits.iter().flat_map(|hit| std::iter::once(&hit.chunk).chain(&hit.copies));
+    let chunks = hits.hits.iter().flat_map(|hit| std::iter::once(&hit.chunk).chain(&hit.copies).chain(&hit.duplicates));
     for chunk in chunks.filter(|chunk| seen.insert(chunk.path.as_str())) {
         push_line(&mut out, &sanitize::line(&chunk.path));
     }

@@ -1,6 +1,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use super::*;
+use crate::retrieve::Fusion;
 use crate::{
     index::{ChunkRecord, Index, NewChunk, Settings, SourceRecord, Status, WriterOptions},
     model::{self, fake::FakeEmbedder},
@@ -323,7 +324,7 @@ fn diversity_puts_repetitions_last() {
         "a.txt",
         &["salt marsh birds", "salt marsh birds", "birds of the northern salt pans", "granite"],
     )]);
-    let order = |mmr| house.found(&Query { mmr, k: 3, ..text("salt marsh birds") });
+    let order = |mmr| house.found(&Query { mmr, k: 3, duplicates: true, ..text("salt marsh birds") });
     assert_eq!(order(None)[..2], ["salt marsh birds"; 2]);
     assert_eq!(order(Some(1.0)), order(None));
     assert_eq!(order(Some(0.3))[0], "salt marsh birds");
@@ -391,4 +392,45 @@ fn a_failing_model_ends_the_query() {
     }
     let zero = Told(house.embedder.space().clone(), vec![0.0; dim]);
     assert!(query(&house.snapshot, Some(&zero), &text("refund")).unwrap().hits.iter().all(|hit| hit.score.is_finite()));
+}
+
+/// Paragraphs of forty words, all different.
+fn paragraph(seed: usize) -> String {
+    const WORDS: [&str; 12] =
+        ["harbour", "gull", "rope", "tide", "lantern", "quay", "salt", "anchor", "mast", "cargo", "pilot", "storm"];
+    (0..40).map(|i| WORDS[(i * (seed + 3) + i * i * seed) % 12]).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn near_copies_are_one_result_and_make_room() {
+    let same = "The harbour office is open from Monday to Friday and closed on public holidays of the region";
+    let sources: Vec<Source> = (0..120)
+        .map(|i| source(&format!("copy{i}.md"), &[&format!("{same}{}", [".", " here.", " too."][i % 3])]))
+        .chain((0..9).map(|i| source(&format!("other{i}.md"), &[&paragraph(i)])))
+        .collect();
+    let house = House::new(&sources);
+    for mmr in [None, Some(0.5)] {
+        let asked = Query { k: 5, mmr, ..text("is the harbour office open on public holidays") };
+        let hits = house.ask(&asked).unwrap().hits;
+        assert_eq!(hits.len(), 5, "{mmr:?}: there are more than five different texts");
+        assert!(hits[0].chunk.text.starts_with(same));
+        let others = hits[0].copies.len() + hits[0].duplicates.len();
+        assert!(others > 90, "{mmr:?}: {others}");
+        assert!(!hits[0].duplicates.is_empty() && !hits[0].copies.is_empty());
+        assert!(hits[1..].iter().all(|hit| !hit.chunk.text.starts_with(same)));
+        let kept = house.ask(&Query { duplicates: true, ..asked }).unwrap().hits;
+        assert!(kept.iter().all(|hit| hit.copies.is_empty() && hit.duplicates.is_empty()));
+        if mmr.is_none() {
+            assert!(kept.iter().all(|hit| hit.chunk.text.starts_with(same)));
+        }
+    }
+}
+
+#[test]
+fn texts_that_differ_in_a_number_are_no_copies() {
+    let rule = |days: u32| format!("Under the rules of this year a refund is paid within {days} days of the return.");
+    let house = House::new(&[source("a.md", &[&rule(10)]), source("b.md", &[&rule(14)]), source("c.md", &[&rule(10)])]);
+    let hits = house.ask(&text("when is a refund paid")).unwrap().hits;
+    assert_eq!(hits.iter().map(|hit| hit.copies.len() + hit.duplicates.len()).sum::<usize>(), 1);
+    assert_eq!(hits.len(), 2);
 }

@@ -1,0 +1,50 @@
+//! From what was chosen to what is shown of it: snippet, neighbours, relevance, and why it stands where it stands.
+
+use super::{
+    Explain, Hit, Query, Result, fuse::Fused, highlight, neighbours::neighbours, ranking::Coverage, relevance::Scale,
+    select::Selected, snippet::snippet,
+};
+use crate::index::{LexicalQuery, Snapshot};
+
+/// What turns results into what is shown of them.
+pub(super) struct Shown<'a> {
+    pub snapshot: &'a Snapshot,
+    pub query: &'a Query,
+    pub words: &'a LexicalQuery,
+    pub scale: Scale,
+    pub coverage: &'a Coverage,
+}
+
+impl Shown<'_> {
+    pub fn hits(&self, results: Vec<Selected>) -> Result<Vec<Hit>> {
+        results.into_iter().zip(1..).map(|(result, rank)| self.hit(rank, result)).collect()
+    }
+
+    fn hit(&self, rank: usize, Selected { fused, chunk, copies, duplicates }: Selected) -> Result<Hit> {
+        let Fused { candidate, score, lexical, dense } = fused;
+        let coverage = self.coverage.get(candidate.id);
+        let (before, after) = neighbours(self.snapshot, &chunk, self.query.context)?;
+        let marks = if self.query.snippets { highlight::marks(self.words, &chunk) } else { Vec::new() };
+        Ok(Hit {
+            rank,
+            score,
+            relevance: self.scale.relevance(candidate.cosine, coverage),
+            snippet: if self.query.snippets { snippet(&chunk.text, &marks) } else { 0..chunk.text.len() },
+            highlights: highlight::ranges(marks),
+            before,
+            after,
+            explain: self.query.explain.then_some(Explain {
+                lexical_rank: candidate.lexical_rank,
+                lexical_score: candidate.bm25,
+                lexical_normalised: lexical,
+                dense_rank: candidate.dense_rank,
+                dense_score: candidate.cosine,
+                dense_normalised: dense,
+                coverage,
+            }),
+            chunk,
+            copies,
+            duplicates,
+        })
+    }
+}
