@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-use super::commands::{ask, completions, config, eval, ingest, list, query, rm, show, status, verify};
+use super::commands::{ask, check, completions, config, eval, ingest, list, query, rm, show, status, verify};
 
 /// Ingest a folder, query it, ask it: hybrid search and checked citations, offline
 #[derive(Debug, Parser)]
@@ -53,6 +53,8 @@ pub enum Command {
     Query(query::Args),
     /// Answer a question from the documents, with checked citations
     Ask(ask::Args),
+    /// Check a saved answer again, against the index as it is now
+    Check(check::Args),
     /// Show what the index holds and what went wrong
     Status(status::Args),
     /// List the documents with their state
@@ -78,6 +80,7 @@ impl Cli {
             Command::Query(args) => args.format == Some(query::Format::Json),
             Command::Ingest(_)
             | Command::Ask(_)
+            | Command::Check(_)
             | Command::Status(_)
             | Command::List(_)
             | Command::Show(_)

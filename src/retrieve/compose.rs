@@ -49,7 +49,7 @@ struct Draft {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Role {
+pub(super) enum Role {
     Claim,
     /// Says that the passages do not answer.
     Abstention,
@@ -86,7 +86,7 @@ pub(super) fn compose(
 }
 
 /// The units of an answer, those of markers alone joined to what they follow.
-fn joined_markers(text: &str, read: &Read) -> Vec<Unit> {
+pub(super) fn joined_markers(text: &str, read: &Read) -> Vec<Unit> {
     let mut joined: Vec<Unit> = Vec::new();
     for unit in units(text) {
         let bare = without_markers(text, &unit.range, read);
@@ -99,12 +99,15 @@ fn joined_markers(text: &str, read: &Read) -> Vec<Unit> {
     joined
 }
 
-fn markers_in<'r>(read: &'r Read, range: &Range<usize>) -> impl Iterator<Item = &'r (Range<usize>, Vec<u32>)> {
+pub(super) fn markers_in<'r>(
+    read: &'r Read,
+    range: &Range<usize>,
+) -> impl Iterator<Item = &'r (Range<usize>, Vec<u32>)> {
     let range = range.clone();
     read.markers.iter().filter(move |(at, _)| range.start <= at.start && at.end <= range.end)
 }
 
-fn without_markers(text: &str, range: &Range<usize>, read: &Read) -> String {
+pub(super) fn without_markers(text: &str, range: &Range<usize>, read: &Read) -> String {
     let mut bare = String::new();
     let mut at = range.start;
     for (marker, _) in markers_in(read, range) {
@@ -124,20 +127,23 @@ fn draft(text: &str, read: &Read, unit: Unit, passages: &[Passage]) -> Draft {
         }
     }
     let lang = passages.first().and_then(|passage| passage.record().lang.as_deref()).unwrap_or("en");
-    let role = if !bare.contains(char::is_alphanumeric)
-        || (unit.kind == Kind::Heading && named.is_empty() && !has_figure(&bare, lang))
-    {
-        Role::Frame
-    } else if is_abstention(&bare) && !has_figure(&bare, lang) {
-        Role::Abstention
-    } else {
-        Role::Claim
-    };
+    let role = role(&bare, unit.kind, named.is_empty(), lang);
     let (state, reason) = match role {
         Role::Abstention => (Support::Weak, Some("it says what the passages do not hold".to_owned())),
         Role::Claim | Role::Frame | Role::Unfinished => (Support::Unsupported, None),
     };
     Draft { unit, bare, named, citations: Vec::new(), state, reason, role }
+}
+
+/// What a sentence without its markers is there for, in a text that is whole.
+pub(super) fn role(bare: &str, kind: Kind, cites_nothing: bool, lang: &str) -> Role {
+    if !bare.contains(char::is_alphanumeric) || (kind == Kind::Heading && cites_nothing && !has_figure(bare, lang)) {
+        Role::Frame
+    } else if is_abstention(bare) && !has_figure(bare, lang) {
+        Role::Abstention
+    } else {
+        Role::Claim
+    }
 }
 
 fn check(draft: &mut Draft, checker: &Checker<'_>) {
@@ -332,8 +338,8 @@ fn is_finished(bare: &str, kind: Kind) -> bool {
     end.ends_with(['.', '!', '?', '…', '。', '！', '？', '।', '؟']) && !end.ends_with("..")
 }
 
-/// Where a list of sources begins that the model wrote under its answer: ours follows, so it is left out.
-fn without_source_list(text: &str) -> usize {
+/// A line that stands above a list of sources.
+pub(super) fn is_source_title(line: &str) -> bool {
     const TITLES: [&str; 10] = [
         "sources",
         "source",
@@ -346,13 +352,18 @@ fn without_source_list(text: &str) -> usize {
         "来源",
         "参考",
     ];
+    let title = line.trim_matches(['*', '#', '_', ':', '：', ' ']).to_lowercase();
+    TITLES.contains(&title.as_str())
+}
+
+/// Where a list of sources begins that the model wrote under its answer: ours follows, so it is left out.
+fn without_source_list(text: &str) -> usize {
     let mut at = text.len();
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     for line in lines.iter().rev() {
         at -= line.len();
         let body = line.trim();
-        let title = body.trim_matches(['*', '#', '_', ':', '：', ' ']).to_lowercase();
-        if TITLES.contains(&title.as_str()) && at > 0 {
+        if is_source_title(body) && at > 0 {
             return text[..at].trim_end().len();
         }
         if !body.is_empty() && !body.starts_with('[') && bullet_len(body) == 0 {

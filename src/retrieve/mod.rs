@@ -5,6 +5,7 @@
 mod answer;
 mod ask;
 mod budget;
+mod check;
 mod cite;
 mod compose;
 mod error;
@@ -40,6 +41,7 @@ pub use answer::{
     Answer, AnswerStatus, Ask, AskEvent, AskTimings, Citation, Copied, Sentence, Source, Support, Unsupported,
 };
 pub use ask::ask;
+pub use check::{Checked, CheckedSentence, CheckedSource, File, NotSaved, Saved, Standing, check};
 pub use error::{Error, Result};
 pub use hits::{Explain, Fusion, Hit, Hits, Mode, Query, Strength, Timings};
 pub use plan::{MAX_CONTEXT, MAX_K, MAX_QUERY_BYTES};

@@ -113,6 +113,14 @@ impl Passage {
         passage
     }
 
+    /// Chunks of one source, of which there is at least one, as one passage.
+    pub fn of_chunks(n: u32, mut chunks: Vec<ChunkRecord>) -> Self {
+        chunks.sort_by_key(|chunk| chunk.ordinal);
+        let mut passage = Self { n, chunks, text: String::new(), stretches: Vec::new(), score: 0.0, relevance: 0.0 };
+        passage.join();
+        passage
+    }
+
     /// The same with the neighbour that follows, if there is one: the text goes on there.
     pub fn continued(self, hit: &Hit) -> Self {
         match hit.after.first().filter(|next| self.touches(next)) {

@@ -10,6 +10,7 @@ mod llama;
 mod llm_double;
 
 mod ask;
+mod check;
 mod errors;
 mod eval;
 mod first_minute;

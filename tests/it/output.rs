@@ -96,7 +96,9 @@ fn no_terminal_means_plain_progress() {
 fn help_names_verbs_that_work_and_no_others() {
     let house = House::new();
     let help = house.rag(["--help"]).ok().stdout;
-    for verb in ["ingest", "query", "ask", "status", "list", "show", "rm", "verify", "eval", "config", "completions"] {
+    for verb in
+        ["ingest", "query", "ask", "check", "status", "list", "show", "rm", "verify", "eval", "config", "completions"]
+    {
         assert!(help.contains(&format!("\n  {verb} ")), "{verb}");
         house.rag([verb, "--help"]).ok();
     }

@@ -1,6 +1,7 @@
 //! One verb a file, its arguments beside its run.
 
 pub mod ask;
+pub mod check;
 pub mod completions;
 pub mod config;
 pub mod eval;
@@ -41,6 +42,7 @@ pub fn run(cli: Cli) -> Result<u8, Failure> {
         Command::Ingest(args) => ingest::run(&context, args),
         Command::Query(args) => query::run(&context, args),
         Command::Ask(args) => ask::run(&context, args),
+        Command::Check(args) => check::run(&context, args),
         Command::Status(args) => status::run(&context, args),
         Command::List(args) => list::run(&context, args),
         Command::Show(args) => show::run(&context, args),

@@ -320,7 +320,7 @@ fn is_pronoun(norm: &str) -> bool {
 
 /// A text for verbatim comparison: lower case, one space for any white space, one kind of quotation mark and dash, nothing
 /// invisible.
-pub(super) fn plain(text: &str) -> String {
+pub(in crate::retrieve) fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars().filter(|&c| !is_invisible(c)) {
         match letter {

@@ -22,7 +22,7 @@ mod units;
 #[cfg(test)]
 mod cases;
 
-pub(super) use evidence::units_of;
+pub(super) use evidence::{plain, units_of};
 pub(super) use polarity::{is_abstention, is_negation};
 pub(super) use quote::{best_quote, part};
 

@@ -1,0 +1,101 @@
+//! `rag check`: a saved answer verified again, against the index as it is now.
+
+use std::{
+    fs,
+    io::{self, Read as _},
+    path::Path,
+};
+
+use rag::{
+    index::SourceRecord,
+    retrieve::{self, File, Saved},
+    serve::wire,
+};
+
+use super::Context;
+use crate::cli::{
+    exit,
+    output::{check, places::Places},
+    report::Failure,
+};
+
+/// Longer files are no answers.
+const MAX_BYTES: u64 = 16 << 20;
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Check the answer in this file: JSON of `rag ask --json`, or text with [n] and a list of sources; `-`: standard input
+    #[arg(value_name = "FILE")]
+    file: String,
+    /// Fail (exit 1) also where a sentence is supported weakly
+    #[arg(long)]
+    strict: bool,
+}
+
+pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
+    let snapshot = context.place.open()?.snapshot()?;
+    let name = if args.file == "-" { "standard input" } else { args.file.as_str() };
+    let text = read(&args.file).map_err(|why| Failure::usage(format!("cannot read `{name}`: {why}")))?;
+    let saved = Saved::read(&text).map_err(|why| {
+        Failure::usage(format!("`{name}` is no saved answer: {why}"))
+            .hint("`rag ask … --json > FILE` saves one; so does the text that `rag ask` prints, sources included")
+    })?;
+    let places = context.place.places(&snapshot);
+    let checked = retrieve::check(&snapshot, &saved, &|source| file_of(&places, source))?;
+    if context.screen.json {
+        context.screen.print_json(&wire::CheckResult::from(&checked))?;
+    } else {
+        context.screen.print(&check::text(&context.screen, &checked))?;
+        if checked.sources.iter().any(|source| source.file == File::Changed) {
+            context.screen.note("run `rag ingest` on what has changed, then check again");
+        }
+    }
+    let weak = checked.sentences.iter().any(|sentence| sentence.state < retrieve::Support::Supported);
+    Ok(if checked.holds() && !(args.strict && weak) { exit::OK } else { exit::NO })
+}
+
+fn read(file: &str) -> Result<String, String> {
+    let mut bytes = Vec::new();
+    let read = |from: &mut dyn io::Read, bytes: &mut Vec<u8>| from.take(MAX_BYTES + 1).read_to_end(bytes);
+    let done = match file {
+        "-" => read(&mut io::stdin().lock(), &mut bytes),
+        path => fs::File::open(path).and_then(|mut file| read(&mut file, &mut bytes)),
+    };
+    done.map_err(|error| error.to_string())?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(format!("it is longer than {} MiB", MAX_BYTES >> 20));
+    }
+    String::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())
+}
+
+/// What has become of a source's file: by size and time, by its bytes where those differ.
+fn file_of(places: &Places, source: &SourceRecord) -> File {
+    let Some(path) = places.file(&source.display_path()) else { return File::Unknown };
+    let meta = match fs::metadata(&path) {
+        Ok(meta) => meta,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return File::Missing,
+        Err(_) => return File::Unknown,
+    };
+    if !meta.is_file() {
+        return File::Unknown;
+    }
+    if meta.len() == source.size_bytes && modified_ns(&meta) == Some(source.mtime_ns) {
+        return File::Unchanged;
+    }
+    match hash(&path) {
+        Ok(hash) if hash == source.hash => File::Unchanged,
+        Ok(_) => File::Changed,
+        Err(_) => File::Unknown,
+    }
+}
+
+fn modified_ns(meta: &fs::Metadata) -> Option<i64> {
+    let since = meta.modified().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
+    i64::try_from(since.as_nanos()).ok()
+}
+
+fn hash(path: &Path) -> io::Result<String> {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update_reader(fs::File::open(path)?)?;
+    Ok(hasher.finalize().to_hex().to_string())
+}
