@@ -56,8 +56,13 @@ const fn shared(key: &'static str, shape: Shape, default: Option<&'static str>, 
 
 /// Every setting there is.
 pub const SETTINGS: &[Setting] = &[
-    shared("ingest.chunk_tokens", Shape::Number(32, 254), Some("200"), "word pieces a chunk aims at"),
-    shared("ingest.chunk_overlap", Shape::Number(0, 127), Some("0"), "word pieces two neighbour chunks share"),
+    shared("ingest.chunk_tokens", Shape::Number(32, 254), Some("230"), "word pieces a chunk aims at"),
+    shared(
+        "ingest.chunk_overlap",
+        Shape::Number(0, 127),
+        None,
+        "word pieces two neighbour chunks share; unset: 40 of 230, as much of other sizes",
+    ),
     shared("ingest.max_file_size", Shape::Size, Some("512MiB"), "larger files are skipped"),
     shared("ingest.file_timeout", Shape::Time, Some("60s"), "a file that takes longer has failed"),
     shared("ingest.hidden", Shape::Bool, Some("false"), "take hidden files too"),

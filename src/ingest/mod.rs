@@ -42,6 +42,16 @@ use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use crate::{index::Writer, model::Embedder, types::Cancel};
 
+/// Tokens of a chunk to aim at, unless somebody wants others. With [`default_overlap`] and 276 questions with marked
+/// excerpts (k 5, hybrid): recall 95.2 and IoU 5.2, against 91.8 and 5.6 of 200 without overlap, 94.9 and 5.3 of 220 with
+/// 32, 95.7 and 4.8 of 240 without.
+pub const CHUNK_TOKENS: usize = 230;
+
+/// Tokens that neighbour chunks share, unless somebody wants others: 40 of [`CHUNK_TOKENS`], and as much of other sizes.
+pub fn default_overlap(chunk_tokens: usize) -> usize {
+    chunk_tokens * 40 / CHUNK_TOKENS
+}
+
 /// What to ingest and how. Plain values; the door fills them.
 #[derive(Debug, Clone)]
 pub struct Options {

@@ -116,7 +116,15 @@ impl Passage {
     /// Chunks of one source, of which there is at least one, as one passage.
     pub fn of_chunks(n: u32, mut chunks: Vec<ChunkRecord>) -> Self {
         chunks.sort_by_key(|chunk| chunk.ordinal);
-        let mut passage = Self { n, chunks, text: String::new(), stretches: Vec::new(), score: 0.0, relevance: 0.0 };
+        let mut passage = Self {
+            n,
+            chunks,
+            text: String::new(),
+            stretches: Vec::new(),
+            score: 0.0,
+            relevance: 0.0,
+            copies: Vec::new(),
+        };
         passage.join();
         passage
     }

@@ -165,7 +165,7 @@ fn config_says_where_values_come_from() {
     assert_eq!(get("llm.url").1, path.to_str().unwrap());
     assert_eq!(get("llm.model"), ("tiny".into(), "environment RAG_LLM_MODEL".into()));
     assert!(get("retrieve.k").1.ends_with(".rag/rag.toml"));
-    assert_eq!(get("ingest.chunk_tokens"), ("200".into(), "default".into()));
+    assert_eq!(get("ingest.chunk_tokens"), ("230".into(), "default".into()));
     assert_eq!(get("llm.api_key"), ("***".into(), "environment RAG_LLM_API_KEY".into()));
     let found = house.rag(["query", "pump", "--json"]).ok().json("rag.query/1");
     assert_eq!(found["results"].as_array().unwrap().len(), 3);

@@ -81,6 +81,8 @@ fn one(asking: &Asking<'_>, question: &Question) -> Result<Answers> {
         context: 0,
         explain: false,
         snippets: false,
+        // Each document is judged for itself.
+        duplicates: true,
         ..asking.query.clone()
     };
     match query(asking.snapshot, asking.embedder, &asked) {
