@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-use super::commands::{ask, check, completions, config, eval, ingest, list, query, rm, show, status, verify};
+use super::commands::{ask, check, completions, config, eval, ingest, list, query, rm, show, status, tune, verify};
 
 /// Ingest a folder, query it, ask it: hybrid search and checked citations, offline
 #[derive(Debug, Parser)]
@@ -67,6 +67,8 @@ pub enum Command {
     Verify(verify::Args),
     /// Measure retrieval on questions with judgements
     Eval(eval::Args),
+    /// Propose settings that are better for these documents
+    Tune(tune::Args),
     /// Show each setting and where its value comes from
     Config(config::Args),
     /// Print a completion script for a shell
@@ -87,6 +89,7 @@ impl Cli {
             | Command::Rm(_)
             | Command::Verify(_)
             | Command::Eval(_)
+            | Command::Tune(_)
             | Command::Config(_)
             | Command::Completions(_) => false,
         };

@@ -248,6 +248,16 @@ impl Config {
         self.parsed(key)
     }
 
+    /// Tokens of a chunk to aim at.
+    pub fn chunk_tokens(&self) -> usize {
+        self.number("ingest.chunk_tokens").unwrap_or(rag::ingest::CHUNK_TOKENS)
+    }
+
+    /// Tokens that neighbour chunks of this size share.
+    pub fn chunk_overlap(&self, chunk_tokens: usize) -> usize {
+        self.number("ingest.chunk_overlap").unwrap_or_else(|| rag::ingest::default_overlap(chunk_tokens))
+    }
+
     pub fn share(&self, key: &str) -> Option<f32> {
         self.parsed(key)
     }

@@ -43,6 +43,7 @@ pub use answer::{
 pub use ask::ask;
 pub use check::{Checked, CheckedSentence, CheckedSource, File, NotSaved, Saved, Standing, check};
 pub use error::{Error, Result};
+pub use fuse::DENSE_WEIGHT;
 pub use hits::{Explain, Fusion, Hit, Hits, Mode, Query, Strength, Timings};
 pub use plan::{MAX_CONTEXT, MAX_K, MAX_QUERY_BYTES};
 pub use query::query;

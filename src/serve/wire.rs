@@ -6,8 +6,8 @@
 mod eval;
 
 pub use eval::{
-    EvalBar, EvalComparison, EvalConfiguration, EvalDifference, EvalDifferences, EvalInterval, EvalMeasured,
-    EvalMetrics, EvalQuery, EvalResult, EvalSeconds, EvalValues,
+    EvalBar, EvalComparison, EvalConfiguration, EvalDifference, EvalDifferences, EvalInterval, EvalMade, EvalMeasured,
+    EvalMetrics, EvalQuery, EvalResult, EvalSeconds, EvalValues, TuneResult, TuneSetting, TuneTrial,
 };
 
 use std::collections::BTreeMap;

@@ -66,7 +66,7 @@ fn a_collection_is_measured_and_nothing_is_left_behind() {
     assert_eq!(mean(&result, "recall@100"), 1.0);
     let one = &result["configurations"][0];
     assert_eq!(one["configuration"]["mode"], "hybrid");
-    assert_eq!(one["configuration"]["chunk_tokens"], 200);
+    assert_eq!(one["configuration"]["chunk_tokens"], 230);
     assert_eq!(one["metrics"], result["metrics"]);
     let first = &one["per_query"][0];
     assert_eq!((&first["id"], &first["metrics"]["mrr@10"]), (&"q1".into(), &1.0.into()));
@@ -304,4 +304,81 @@ fn the_figures_are_those_of_the_scorer() {
         assert!(difference.abs() < 1e-6, "{ours}: {difference}");
     }
     assert_eq!(result["queries"], scored["queries"]);
+}
+
+#[test]
+fn questions_are_made_from_the_documents() {
+    let house = House::with_index();
+    let eval = |seed: &str| rag_in(&house, &["eval", "--auto", "--seed", seed, "--json"]).ok().json("rag.eval/1");
+    let first = eval("1");
+    assert_eq!(first["metrics"], eval("1")["metrics"], "the seed decides");
+    let kinds = first["made"]["kinds"].as_object().unwrap();
+    let count: u64 = kinds.values().map(|number| number.as_u64().unwrap()).sum();
+    assert_eq!(first["queries"], count);
+    assert!(count > 20, "{kinds:?}");
+    let modes: Vec<_> =
+        first["configurations"].as_array().unwrap().iter().map(|one| &one["configuration"]["mode"]).collect();
+    assert_eq!(modes, ["hybrid", "lexical", "dense"]);
+    assert!(mean(&first, "recall@10") > 0.9, "{first:#}");
+
+    // A set that is kept can be asked of the index, and of itself.
+    let arguments = ["eval", "--auto", "--write", "set", "--mode", "hybrid", "--json"];
+    let made = rag_in(&house, &arguments).ok().json("rag.eval/1");
+    let arguments = [
+        "eval",
+        "--queries",
+        "set/queries.jsonl",
+        "--qrels",
+        "set/qrels.tsv",
+        "--metrics",
+        "recall@1,recall@5,recall@10,mrr@10",
+        "--json",
+    ];
+    assert_eq!(rag_in(&house, &arguments).ok().json("rag.eval/1")["metrics"], made["metrics"]);
+    let alone = rag_in(&house, &["eval", "set", "--mode", "lexical", "--json"]).ok().json("rag.eval/1");
+    assert!(mean(&alone, "recall@10") > 0.8, "{alone:#}");
+    rag_in(&house, &["eval", "--auto", "--write", "set"]).exits(2);
+    rag_in(&house, &["eval", "set", "--auto"]).exits(2);
+
+    let empty = House::new();
+    empty.write("docs/a.md", "Words.");
+    empty.rag(["ingest", "docs"]).ok();
+    assert!(rag_in(&empty, &["eval", "--auto"]).exits(2).stderr.contains("too few"));
+}
+
+#[test]
+fn settings_are_proposed_where_they_are_better() {
+    let house = House::with_index();
+    house.write(".rag/rag.toml", "# ours\n[retrieve]\nk = 1 # one is enough\n");
+    let result = rag_in(&house, &["tune", "--json", "--chunk-tokens", "100"]).ok().json("rag.tune/1");
+    let setting = |key: &str| {
+        let all = result["settings"].as_array().unwrap();
+        all.iter().find(|setting| setting["key"] == key).unwrap_or_else(|| panic!("{key}: {result:#}")).clone()
+    };
+    assert!(setting("retrieve.k")["proposal"].as_f64().unwrap() >= 5.0, "more than one result: {result:#}");
+    for (key, values) in [("retrieve.k", 8), ("retrieve.alpha", 7), ("ingest.chunk_tokens", 2)] {
+        let trials = setting(key)["trials"].as_array().unwrap().clone();
+        assert_eq!(trials.len(), values, "{key}");
+        assert_eq!(trials.iter().filter(|trial| trial["against_current"].is_null()).count(), 1, "{key}");
+    }
+    assert_eq!(result["written"], Value::Null);
+    assert!(contents(&house.path("tmp")).is_empty());
+
+    let text = rag_in(&house, &["tune", "--write"]).ok().stdout;
+    assert!(text.contains("proposal: retrieve.k = ") && text.contains("\nwritten to "), "{text}");
+    let file = std::fs::read_to_string(house.path(".rag/rag.toml")).unwrap();
+    assert!(file.starts_with("# ours\n[retrieve]\n") && file.contains(" # one is enough\n"), "{file}");
+    house.rag(["query", "refunds"]).ok();
+    let again = rag_in(&house, &["tune", "--json"]).ok().json("rag.tune/1");
+    assert_eq!(again["settings"][0]["proposal"], Value::Null, "what was proposed is kept: {again:#}");
+
+    // One's own questions, too few to tell anything.
+    let house = birds();
+    for (id, title, text) in BIRDS {
+        house.write(&format!("docs/{id}.md"), format!("# {title}\n\n{text}\n"));
+    }
+    house.rag(["ingest", "docs"]).ok();
+    let arguments = ["tune", "--queries", "birds/queries.jsonl", "--qrels", "birds/qrels/test.tsv"];
+    let text = rag_in(&house, &arguments).ok().stdout;
+    assert!(text.contains("\nkeep the settings as they are\n"), "{text}");
 }

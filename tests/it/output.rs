@@ -96,13 +96,25 @@ fn no_terminal_means_plain_progress() {
 fn help_names_verbs_that_work_and_no_others() {
     let house = House::new();
     let help = house.rag(["--help"]).ok().stdout;
-    for verb in
-        ["ingest", "query", "ask", "check", "status", "list", "show", "rm", "verify", "eval", "config", "completions"]
-    {
+    for verb in [
+        "ingest",
+        "query",
+        "ask",
+        "check",
+        "status",
+        "list",
+        "show",
+        "rm",
+        "verify",
+        "eval",
+        "tune",
+        "config",
+        "completions",
+    ] {
         assert!(help.contains(&format!("\n  {verb} ")), "{verb}");
         house.rag([verb, "--help"]).ok();
     }
-    for absent in ["serve", "mcp", "proxy", "tune", "compact", "__extract", "--watch", "--rerank"] {
+    for absent in ["serve", "mcp", "proxy", "compact", "__extract", "--watch", "--rerank"] {
         assert!(!help.contains(absent), "{absent}");
     }
     assert!(house.rag(["--version"]).ok().stdout.starts_with("rag "));

@@ -12,6 +12,7 @@ pub mod query;
 pub mod rm;
 pub mod show;
 pub mod status;
+pub mod tune;
 pub mod verify;
 
 use super::{
@@ -49,6 +50,7 @@ pub fn run(cli: Cli) -> Result<u8, Failure> {
         Command::Rm(args) => rm::run(&context, args),
         Command::Verify(args) => verify::run(&context, args),
         Command::Eval(args) => eval::run(&context, args),
+        Command::Tune(args) => tune::run(&context, args),
         Command::Config(args) => config::run(&context, args),
         Command::Completions(args) => completions::run(&args),
     }

@@ -1,6 +1,8 @@
 //! What was measured, for people: tables of means, intervals and differences.
 
-use rag::serve::wire::{EvalComparison, EvalConfiguration, EvalDifferences, EvalInterval, EvalMetrics, EvalResult};
+use rag::serve::wire::{
+    EvalComparison, EvalConfiguration, EvalDifferences, EvalInterval, EvalMetrics, EvalResult, TuneResult, TuneTrial,
+};
 
 use super::{Screen, Style, count, sanitize};
 
@@ -123,5 +125,43 @@ pub fn table(corner: &str, head: &[String], rows: &[(String, Vec<String>)]) -> S
     };
     let mut out = line(corner, head);
     rows.iter().for_each(|(name, cells)| out.push_str(&line(name, cells)));
+    out
+}
+
+/// The values of each setting that were tried, and what to do.
+pub fn tuned(screen: &Screen, result: &TuneResult) -> String {
+    let mut out = String::from(&count(result.queries as u64, "question"));
+    if let Some(made) = &result.made {
+        let kinds: Vec<String> = made.kinds.iter().map(|(kind, number)| format!("{number} {kind}")).collect();
+        out.push_str(&format!(" made from the documents ({})", kinds.join(", ")));
+    }
+    out.push('\n');
+    for setting in &result.settings {
+        let row = |trial: &TuneTrial| {
+            let against = match trial.against_current {
+                Some(one) => format!("{:+.4} p {:.3}", one.difference.mean, one.p),
+                None => "current".to_owned(),
+            };
+            (trial.value.to_string(), vec![estimated(trial.estimate), against])
+        };
+        let rows: Vec<_> = setting.trials.iter().map(row).collect();
+        out.push('\n');
+        out.push_str(&table(setting.key, &[setting.metric.clone(), String::new()], &rows));
+        let said = match setting.proposal {
+            Some(value) => screen.paint(Style::Good, &format!("proposal: {} = {value}", setting.key)),
+            None => format!("keep {}: nothing tried is better beyond chance", setting.current),
+        };
+        out.push_str(&format!("{said}\n"));
+    }
+    if result.settings.iter().any(|setting| setting.key == "ingest.chunk_tokens" && setting.proposal.is_some()) {
+        out.push_str("\nother chunks come with the next `rag ingest` of the documents\n");
+    }
+    match &result.written {
+        Some(path) => out.push_str(&format!("\nwritten to {}\n", sanitize::line(path))),
+        None if result.settings.iter().all(|setting| setting.proposal.is_none()) => {
+            out.push_str("\nkeep the settings as they are\n")
+        }
+        None => out.push_str("\n`--write` puts what is proposed into the index's rag.toml\n"),
+    }
     out
 }

@@ -3,6 +3,7 @@
 //! Pure but for [`run`], which asks the questions. The formulas and the order of ties are trec_eval's, so that figures
 //! can stand beside published ones. Not for: filling an index or reading files, which is a door's.
 
+pub mod auto;
 mod beir;
 mod bootstrap;
 mod compare;
@@ -11,6 +12,7 @@ mod qrels;
 mod random;
 mod run;
 mod trec;
+mod tune;
 
 pub use beir::{Lines, Malformed, Record, read_lines};
 pub use bootstrap::{Estimate, estimate};
@@ -19,6 +21,7 @@ pub use metrics::{DEFAULT_METRICS, Metric, NoMetric, Scores, score};
 pub use qrels::Qrels;
 pub use run::{Asking, DEPTH, Question, ask};
 pub use trec::{Answers, Run, Scored};
+pub use tune::{Choice, MIN_GAIN, choose, choose_least};
 
 #[cfg(test)]
 mod tests;

@@ -54,6 +54,11 @@ impl Qrels {
         self.by_query.iter().filter(|(_, judged)| judged.values().any(|grade| *grade > 0)).map(|(id, _)| id.as_str())
     }
 
+    /// Whether a document answers a question.
+    pub fn is_relevant(&self, query: &str, document: &str) -> bool {
+        self.by_query.get(query).and_then(|judged| judged.get(document)).is_some_and(|grade| *grade > 0)
+    }
+
     /// Documents that are judged, each once.
     pub fn documents(&self) -> BTreeSet<&str> {
         self.by_query.values().flat_map(|judged| judged.keys().map(String::as_str)).collect()

@@ -22,6 +22,13 @@ impl Random {
     pub(super) fn below(&mut self, end: usize) -> usize {
         ((u128::from(self.next()) * end as u128) >> 64) as usize
     }
+
+    /// Puts a list into a random order: Fisher and Yates.
+    pub(super) fn shuffle<T>(&mut self, list: &mut [T]) {
+        for at in (1..list.len()).rev() {
+            list.swap(at, self.below(at + 1));
+        }
+    }
 }
 
 #[cfg(test)]
@@ -40,5 +47,10 @@ mod tests {
         let mut counts = [0; 7];
         (0..7000).for_each(|_| counts[random.below(7)] += 1);
         assert!(counts.iter().all(|count| (850..1150).contains(count)), "{counts:?}");
+        let mut list: Vec<usize> = (0..50).collect();
+        random.shuffle(&mut list);
+        assert_ne!(list, (0..50).collect::<Vec<_>>());
+        list.sort_unstable();
+        assert_eq!(list, (0..50).collect::<Vec<_>>());
     }
 }

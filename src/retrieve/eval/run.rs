@@ -11,10 +11,10 @@ use std::{
 
 use super::trec::{Answers, Run, Scored};
 use crate::{
-    index::Snapshot,
+    index::{ChunkRecord, Snapshot},
     model::Embedder,
     retrieve::{Error, Hits, MAX_QUERY_BYTES, Query, Result, query},
-    types::{Cancel, SourceId},
+    types::Cancel,
 };
 
 /// Documents looked at for a question. Chunks are searched as deep as that takes.
@@ -31,13 +31,15 @@ pub struct Question {
 pub struct Asking<'a> {
     pub snapshot: &'a Snapshot,
     pub embedder: Option<&'a dyn Embedder>,
-    /// All but the text, the number of results and of those of one source.
+    /// All but the text and the number of results, and of those of one source where sources are judged.
     pub query: &'a Query,
     /// Documents to find, 1..=1000.
     pub depth: usize,
     pub threads: usize,
-    /// What the judgements call a source; `None`: it is no document of theirs.
-    pub name: &'a (dyn Fn(SourceId) -> Option<String> + Sync),
+    /// What the judgements call what a chunk belongs to; `None`: nothing of theirs.
+    pub name: &'a (dyn Fn(&ChunkRecord) -> Option<String> + Sync),
+    /// They judge chunks, not sources.
+    pub by_chunk: bool,
     /// Is told after each question.
     pub told: &'a (dyn Fn() + Sync),
     pub cancel: &'a Cancel,
@@ -77,7 +79,7 @@ fn one(asking: &Asking<'_>, question: &Question) -> Result<Answers> {
     let asked = Query {
         text,
         k: asking.depth,
-        per_source: Some(1),
+        per_source: if asking.by_chunk { asking.query.per_source } else { Some(1) },
         context: 0,
         explain: false,
         snippets: false,
@@ -99,7 +101,7 @@ fn answers(asking: &Asking<'_>, hits: &Hits) -> Answers {
         // Diversity orders otherwise than by score.
         let score = if asking.query.mmr.is_some() { 1.0 / hit.rank as f32 } else { hit.score };
         for chunk in std::iter::once(&hit.chunk).chain(&hit.copies) {
-            found.extend((asking.name)(chunk.source).map(|document| Scored { document, score }));
+            found.extend((asking.name)(chunk).map(|document| Scored { document, score }));
         }
     }
     let mut answers = Answers::new(found, Some(hits.relevance));

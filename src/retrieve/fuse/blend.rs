@@ -7,7 +7,7 @@ use super::{Candidate, Fused, convex};
 use crate::types::Score;
 
 /// Weight of the dense leg where nothing speaks for or against it: flat around .5 in every collection.
-pub(in crate::retrieve) const DENSE_WEIGHT: f32 = 0.5;
+pub const DENSE_WEIGHT: f32 = 0.5;
 /// Added where all top candidates are code: a question in words shares few words with code.
 pub(in crate::retrieve) const CODE_WEIGHT: f32 = 0.25;
 /// Fertility at which the encoder's trust is gone (Spanish 1.9, German 2.3, Russian 6).

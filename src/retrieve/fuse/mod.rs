@@ -7,7 +7,8 @@
 mod blend;
 mod others;
 
-pub(super) use blend::{Blend, DENSE_WEIGHT, Gate, LOOKED_AT, gate, weight};
+pub use blend::DENSE_WEIGHT;
+pub(super) use blend::{Blend, Gate, LOOKED_AT, gate, weight};
 pub(super) use others::{dbsf, rrf, weighted};
 
 use crate::types::{ChunkId, Score};

@@ -1,5 +1,7 @@
 //! What `rag eval --json` and `rag tune --json` print.
 
+use std::collections::BTreeMap;
+
 use serde::{Serialize, Serializer};
 
 use super::rounded64;
@@ -17,6 +19,9 @@ pub struct EvalResult {
     /// Documents of the collection or the index; absent where only files were compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub documents: Option<usize>,
+    /// With `--auto`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub made: Option<EvalMade>,
     /// Of the first configuration.
     pub metrics: EvalMetrics,
     /// In the order asked for; of two compared files none.
@@ -28,6 +33,14 @@ pub struct EvalResult {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub bars: Vec<EvalBar>,
     pub warnings: Vec<String>,
+}
+
+/// Questions that were made from the documents.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct EvalMade {
+    pub seed: u64,
+    /// How many of each kind.
+    pub kinds: BTreeMap<&'static str, usize>,
 }
 
 /// A configuration and how it did.
@@ -148,4 +161,43 @@ impl<T> ByMetric<T> {
     pub fn new(metrics: &[Metric], values: impl IntoIterator<Item = impl Into<T>>) -> Self {
         Self(metrics.iter().copied().zip(values.into_iter().map(Into::into)).collect())
     }
+}
+
+/// `rag tune --json`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TuneResult {
+    pub schema: &'static str,
+    pub queries: usize,
+    /// Absent where questions were given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub made: Option<EvalMade>,
+    pub settings: Vec<TuneSetting>,
+    /// The file that the proposals were written to, if they were.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub written: Option<String>,
+    pub warnings: Vec<String>,
+}
+
+/// One setting, the values that were tried, and what to do.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TuneSetting {
+    /// As in `rag config`.
+    pub key: &'static str,
+    /// What the values are compared by.
+    pub metric: String,
+    pub current: f64,
+    /// Absent: keep what is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proposal: Option<f64>,
+    /// By value; the current one among them.
+    pub trials: Vec<TuneTrial>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct TuneTrial {
+    pub value: f64,
+    pub estimate: EvalInterval,
+    /// Absent for the current value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub against_current: Option<EvalDifference>,
 }

@@ -12,7 +12,7 @@ use std::{
 
 use rag::{
     index::{Index, Settings, Snapshot, SourceRecord, Writer},
-    ingest::{self, Event, Given, Loaders, Observer, Options, Report, extract::Passwords},
+    ingest::{self, Event, Given, Loaders, Observer, Options, PageReaders, Report, extract::Passwords},
     model::{Embedder, remember::Remembering},
     retrieve::eval::{Lines, Record},
     types::{Cancel, Kind, SourceId, SourcePath},
@@ -63,40 +63,40 @@ pub struct Filled {
 }
 
 impl<'a> Bench<'a> {
-    /// `cuts`: how many ways to cut there will be. `flags`: who embeds, if anybody.
+    /// `kept`: where the index stays; `None`: nowhere. `many_cuts`: there will be several ways to cut.
     pub fn new(
         context: &'a Context,
         config: &'a Config,
         corpus: &'a Corpus,
-        cuts: usize,
-        flags: &EmbedArgs,
-        cancel: &Cancel,
+        kept: Option<&Path>,
+        many_cuts: bool,
     ) -> Result<Self, Failure> {
         let no_folder = |error| Failure::new(Kind::Io, format!("cannot make a temporary folder: {error}"));
-        let kept = context.place.is_named.then(|| context.place.dir.clone());
-        let scratch = match kept {
-            Some(_) => None,
-            None => Some(tempfile::Builder::new().prefix("rag-eval-").tempdir().map_err(no_folder)?),
+        let (dir, scratch) = match kept {
+            Some(dir) => (dir.to_path_buf(), None),
+            None => {
+                let scratch = tempfile::Builder::new().prefix("rag-eval-").tempdir().map_err(no_folder)?;
+                (scratch.path().join("index"), Some(scratch))
+            }
         };
-        let dir = kept.unwrap_or_else(|| scratch.iter().map(|dir| dir.path().join("index")).collect());
-        let mut bench = Self { context, config, corpus, dir, many_cuts: cuts > 1, embedder: None, _scratch: scratch };
-        if bench.many_cuts && Index::is_at(&bench.dir) {
-            let what =
-                format!("`{}` is an index; several chunk sizes want a folder for several of them", bench.dir.display());
+        if many_cuts && Index::is_at(&dir) {
+            let what = format!("`{}` is one index, and several chunk sizes want one each", dir.display());
             return Err(Failure::usage(what).hint("name an empty or a new folder with `--index DIR`"));
         }
-        bench.embedder = bench.embedder(flags, cancel)?;
-        Ok(bench)
+        Ok(Self { context, config, corpus, dir, many_cuts, embedder: None, _scratch: scratch })
     }
 
-    /// The embedder of the index that is there, or the one that flags and settings name.
-    fn embedder(&self, flags: &EmbedArgs, cancel: &Cancel) -> Result<Option<Box<dyn Embedder>>, Failure> {
+    /// With the embedder of the index that is there, or the one that flags and settings name.
+    pub fn with_embedder_of(self, flags: &EmbedArgs, cancel: &Cancel) -> Result<Self, Failure> {
         let place = Place { dir: self.dir.clone(), is_named: true };
-        if place.exists() {
-            return Ok(place.workshop(self.config, flags, false, &self.context.screen, cancel)?.embedder);
-        }
         // A dry run has an index that goes away with it.
-        Ok(place.workshop(self.config, flags, true, &self.context.screen, cancel)?.embedder)
+        let dry_run = !place.exists();
+        let embedder = place.workshop(self.config, flags, dry_run, &self.context.screen, cancel)?.embedder;
+        Ok(self.with_embedder(embedder))
+    }
+
+    pub fn with_embedder(self, embedder: Option<Box<dyn Embedder>>) -> Self {
+        Self { embedder, ..self }
     }
 
     /// The model that embeds documents and questions.
@@ -135,6 +135,7 @@ impl<'a> Bench<'a> {
         let names = match self.corpus {
             Corpus::Lines(path) => fill.lines(path)?,
             Corpus::Folder(path) => fill.folder(path, &place)?,
+            Corpus::Files(files) => fill.files(files)?,
         };
         let failed = fill.failed;
         let stale: Vec<SourceRecord> = writer.snapshot().sources(None)?;
@@ -169,6 +170,7 @@ impl<'a> Bench<'a> {
             dry_run: false,
             loaders: Loaders::of(&config.list("ingest.loaders"))
                 .map_err(|error| Failure::usage(error.to_string()).hint("the setting is `ingest.loaders`"))?,
+            page_readers: PageReaders::default(),
             archives: config.bool("ingest.archives"),
             passwords: Passwords::new(Vec::new()),
             retry_failed: false,
@@ -191,27 +193,31 @@ struct Fill<'a> {
 }
 
 impl Fill<'_> {
+    /// Files that are in another index under these names.
+    fn files(&mut self, files: &[(String, PathBuf)]) -> Result<HashMap<SourceId, String>, Failure> {
+        let (mut names, mut batch) = (HashMap::new(), Batch::default());
+        for (name, path) in files {
+            let bytes = fs::read(path).map_err(|error| files::unreadable(path, &error))?;
+            let given = Given { root: ROOT.to_owned(), name: name.clone(), extension: None, title: None, bytes };
+            names.insert(source_id(&given), name.clone());
+            batch.push(self, given)?;
+        }
+        batch.hand_over(self)?;
+        Ok(names)
+    }
+
     /// A document a line.
     fn lines(&mut self, path: &Path) -> Result<HashMap<SourceId, String>, Failure> {
-        let (mut names, mut batch, mut bytes) = (HashMap::new(), Vec::new(), 0);
+        let (mut names, mut batch) = (HashMap::new(), Batch::default());
         let mut lines = Lines::default();
         each_line(path, &mut |line| {
             let Some(record) = lines.next(line) else { return Ok(()) };
             let id = record.id.clone();
             let given = given(record);
-            let source = SourceRecord::id_of(COLLECTION, ROOT, &SourcePath::from_spelling(given.name.clone()));
-            names.insert(source, id);
-            bytes += given.bytes.len();
-            batch.push(given);
-            if bytes >= BATCH_BYTES || batch.len() >= BATCH_DOCUMENTS {
-                bytes = 0;
-                self.options.given = std::mem::take(&mut batch);
-                self.ingest()?;
-            }
-            Ok(())
+            names.insert(source_id(&given), id);
+            batch.push(self, given)
         })?;
-        self.options.given = batch;
-        self.ingest()?;
+        batch.hand_over(self)?;
         Ok(names)
     }
 
@@ -240,6 +246,32 @@ impl Fill<'_> {
         self.failed.extend(report.failed.into_iter().map(|outcome| outcome.path));
         Ok(())
     }
+}
+
+/// Documents on their way into the index.
+#[derive(Default)]
+struct Batch {
+    given: Vec<Given>,
+    bytes: usize,
+}
+
+impl Batch {
+    fn push(&mut self, fill: &mut Fill<'_>, given: Given) -> Result<(), Failure> {
+        self.bytes += given.bytes.len();
+        self.given.push(given);
+        let is_full = self.bytes >= BATCH_BYTES || self.given.len() >= BATCH_DOCUMENTS;
+        if is_full { self.hand_over(fill) } else { Ok(()) }
+    }
+
+    fn hand_over(&mut self, fill: &mut Fill<'_>) -> Result<(), Failure> {
+        self.bytes = 0;
+        fill.options.given = std::mem::take(&mut self.given);
+        fill.ingest()
+    }
+}
+
+fn source_id(given: &Given) -> SourceId {
+    SourceRecord::id_of(COLLECTION, ROOT, &SourcePath::from_spelling(given.name.clone()))
 }
 
 pub fn interrupted() -> Failure {

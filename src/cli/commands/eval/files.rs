@@ -29,6 +29,8 @@ pub enum Corpus {
     Lines(PathBuf),
     /// A file a document.
     Folder(PathBuf),
+    /// Files with the names that they have in another index.
+    Files(Vec<(String, PathBuf)>),
 }
 
 /// The documents of `dir`, or those at `given`. Errors: nothing is there.

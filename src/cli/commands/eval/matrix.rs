@@ -50,6 +50,13 @@ pub struct Configuration {
 }
 
 impl MatrixArgs {
+    /// Both legs and each alone, unless modes are asked for.
+    pub fn legs(self, has_vectors: bool) -> Self {
+        let all =
+            if has_vectors { vec![ModeArg::Hybrid, ModeArg::Lexical, ModeArg::Dense] } else { vec![ModeArg::Lexical] };
+        Self { mode: if self.mode.is_empty() { all } else { self.mode }, ..self }
+    }
+
     /// The flags ask for other chunks.
     pub fn cuts_anew(&self) -> bool {
         !self.chunk_tokens.is_empty() || !self.chunk_overlap.is_empty()
@@ -57,13 +64,18 @@ impl MatrixArgs {
 
     /// How to cut, each way once. Errors: an overlap of more than half of a chunk.
     pub fn cuts(&self, config: &Config) -> Result<Vec<Cut>, Failure> {
-        let list = |flags: &[u16], key: &str, default: usize| match flags {
-            [] => vec![config.number(key).unwrap_or(default)],
-            flags => flags.iter().map(|&number| usize::from(number)).collect(),
-        };
+        let numbers = |flags: &[u16]| flags.iter().map(|&number| usize::from(number)).collect::<Vec<_>>();
+        let mut sizes = numbers(&self.chunk_tokens);
+        if sizes.is_empty() {
+            sizes.push(config.chunk_tokens());
+        }
         let mut cuts = Vec::new();
-        for tokens in list(&self.chunk_tokens, "ingest.chunk_tokens", 200) {
-            for overlap in list(&self.chunk_overlap, "ingest.chunk_overlap", 0) {
+        for tokens in sizes {
+            let mut overlaps = numbers(&self.chunk_overlap);
+            if overlaps.is_empty() {
+                overlaps.push(config.chunk_overlap(tokens));
+            }
+            for overlap in overlaps {
                 if overlap > tokens / 2 {
                     let what = format!("an overlap of {overlap} tokens is more than half of a chunk of {tokens}");
                     return Err(Failure::usage(what));
@@ -160,7 +172,7 @@ mod tests {
 
         let none = MatrixArgs::default();
         assert_eq!(none.ways(&config, None).unwrap().iter().map(label).collect::<Vec<_>>(), ["hybrid blend"]);
-        assert_eq!(none.cuts(&config).unwrap(), [Cut { tokens: 200, overlap: 0 }]);
+        assert_eq!(none.cuts(&config).unwrap(), [Cut { tokens: 230, overlap: 40 }]);
         let wide = MatrixArgs { chunk_tokens: vec![64], chunk_overlap: vec![40], ..MatrixArgs::default() };
         assert!(wide.cuts(&config).is_err());
     }

@@ -1,11 +1,12 @@
 //! `rag eval`: how good retrieval is, measured on questions with judgements.
 
-mod bench;
-mod files;
-mod matrix;
-mod measure;
-mod names;
-mod set;
+pub mod bench;
+pub mod files;
+mod made;
+pub mod matrix;
+pub mod measure;
+pub mod names;
+pub mod set;
 
 use std::{
     fs,
@@ -19,6 +20,7 @@ use rag::{
     types::{Cancel, Kind},
 };
 
+pub use self::made::{MadeSet, MakeArgs};
 use self::{
     matrix::MatrixArgs,
     measure::{Measured, Measuring},
@@ -42,6 +44,14 @@ pub struct Args {
     /// Judge by these: query, document and grade between tabs, or TREC's four columns
     #[arg(long, value_name = "FILE")]
     qrels: Option<PathBuf>,
+    /// Measure on questions made from the documents of the index: headings, definitions, names, gaps
+    #[arg(long, conflicts_with_all = ["dir", "queries", "qrels", "compare"])]
+    auto: bool,
+    #[command(flatten)]
+    make: MakeArgs,
+    /// Keep the made questions in this folder, in BEIR's layout, each chunk a document
+    #[arg(long, value_name = "DIR", requires = "auto")]
+    write: Option<PathBuf>,
     #[command(flatten)]
     matrix: MatrixArgs,
     /// Search this collection of the index only
@@ -68,6 +78,9 @@ pub struct Args {
     #[command(flatten)]
     embed: EmbedArgs,
 }
+
+/// A made question has one answer.
+const AUTO_METRICS: [Metric; 4] = [Metric::Recall(1), Metric::Recall(5), Metric::Recall(10), Metric::Mrr(10)];
 
 /// A mean that is not to be missed.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -96,7 +109,11 @@ fn metric(text: &str) -> Result<Metric, String> {
 }
 
 pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
-    let mut metrics = if args.metrics.is_empty() { DEFAULT_METRICS.to_vec() } else { args.metrics.clone() };
+    let mut metrics = match &args.metrics[..] {
+        [] if args.auto => AUTO_METRICS.to_vec(),
+        [] => DEFAULT_METRICS.to_vec(),
+        metrics => metrics.to_vec(),
+    };
     for metric in args.fail_under.iter().map(|bar| bar.metric).chain(args.metrics.iter().copied()) {
         if !metrics.contains(&metric) {
             metrics.push(metric);
@@ -111,7 +128,10 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
         return Err(Failure::usage("the index is cut into chunks already")
             .hint("chunk sizes are measured on a collection: `rag eval DIR --chunk-tokens 160,200`"));
     }
-    let mut set = Set::read(dir, args.queries.as_deref(), args.qrels.as_deref())?;
+    let (mut set, made) = match args.auto {
+        true => made(context, &args).map(|(set, made)| (set, Some(made)))?,
+        false => (Set::read(dir, args.queries.as_deref(), args.qrels.as_deref())?, None),
+    };
     let corpus = dir.map(|dir| files::corpus(dir, args.corpus.as_deref())).transpose()?;
 
     // An index that is not asked has no say.
@@ -126,7 +146,10 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
         context,
         config,
         metrics: &metrics,
-        ways: args.matrix.ways(config, args.collection.as_deref())?,
+        ways: match &made {
+            Some(made) => args.matrix.clone().legs(made.has_vectors).ways(config, args.collection.as_deref())?,
+            None => args.matrix.ways(config, args.collection.as_deref())?,
+        },
         jobs: args.jobs.map(usize::from).or(std::thread::available_parallelism().ok().map(usize::from)).unwrap_or(1),
         cancel: &cancel,
     };
@@ -141,8 +164,25 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
         let old = eval::score(&set.qrels, &run, &metrics);
         compared((path.display().to_string(), &old), (measured[0].configuration.label(), &measured[0].scores))
     });
-    let result = report(&args, &metrics, &set, &measured, comparison);
+    let mut result = report(&args, &metrics, &set, &measured, comparison);
+    result.made = made.map(|made| wire::EvalMade { seed: args.make.seed, kinds: made.kinds });
     print(context, &result)
+}
+
+/// What is said of questions that were made.
+struct MadeOf {
+    kinds: std::collections::BTreeMap<&'static str, usize>,
+    has_vectors: bool,
+}
+
+fn made(context: &Context, args: &Args) -> Result<(Set, MadeOf), Failure> {
+    let snapshot = context.place.open()?.snapshot()?;
+    let made = MadeSet::new(&snapshot, args.collection.as_deref(), &args.make)?;
+    let set = made.set()?;
+    if let Some(dir) = &args.write {
+        made.write(dir, &set)?;
+    }
+    Ok((set, MadeOf { kinds: eval::auto::kinds(&made.made), has_vectors: snapshot.space().is_some() }))
 }
 
 /// Compares two runs that were saved: nothing is searched.
@@ -162,6 +202,7 @@ fn saved(context: &Context, args: &Args, metrics: &[Metric], first: &Path, secon
         collection: args.dir.as_deref().map(shown),
         queries: old.queries.len(),
         documents: None,
+        made: None,
         metrics: comparison.second_metrics.clone(),
         configurations: Vec::new(),
         comparison: Some(comparison),
@@ -199,6 +240,7 @@ fn report(
         collection: args.dir.as_ref().map(|dir| dir.display().to_string()),
         queries: measured[0].scores.queries.len(),
         documents: Some(measured[0].documents),
+        made: None,
         metrics: wire::EvalMetrics::new(metrics, estimates[0].iter().copied()),
         configurations: configurations.collect(),
         comparison,

@@ -139,8 +139,7 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
     let mut passwords = args.password.clone();
     passwords.extend(env::text(env::PASSWORD));
     let sources = Sources::of(&args, max_file_bytes)?;
-    let chunk_tokens = args.chunk_tokens.map(usize::from).or(config.number("ingest.chunk_tokens"));
-    let chunk_tokens = chunk_tokens.unwrap_or(ingest::CHUNK_TOKENS);
+    let chunk_tokens = args.chunk_tokens.map_or_else(|| config.chunk_tokens(), usize::from);
     let options = Options {
         paths: sources.paths,
         given: sources.given,
@@ -156,8 +155,7 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
         max_file_bytes,
         tags: args.tag.iter().cloned().collect::<BTreeMap<_, _>>(),
         chunk_tokens,
-        chunk_overlap: (args.chunk_overlap.map(usize::from).or(config.number("ingest.chunk_overlap")))
-            .unwrap_or_else(|| ingest::default_overlap(chunk_tokens)),
+        chunk_overlap: args.chunk_overlap.map_or_else(|| config.chunk_overlap(chunk_tokens), usize::from),
         jobs: jobs.or(std::thread::available_parallelism().ok().map(|n| n.get())).unwrap_or(1),
         dry_run: args.dry_run,
         loaders: Loaders::of(&config.list("ingest.loaders"))
