@@ -1,4 +1,4 @@
-//! For tests: an embedder that needs no model and a chat model that reads from a script.
+//! For tests: an embedder that needs no model, a chat model that reads from a script and a reranker that counts words.
 //!
 //! Public, so that tests of every room and of the program can use them. Not useful for: answering anyone. The vectors
 //! know words, not meanings.
@@ -10,9 +10,10 @@ use std::{
         Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
+    time::Duration,
 };
 
-use super::{Chat, ChatRequest, Completion, Embedder, Error, Finish, Result, Usage, wordpiece::WordPiece};
+use super::{Chat, ChatRequest, Completion, Embedder, Error, Finish, Reranker, Result, Usage, wordpiece::WordPiece};
 use crate::types::{EmbeddingSpace, PROBE, Pooling};
 
 const DIM: usize = 64;
@@ -120,6 +121,23 @@ fn vector(text: &str) -> Vec<f32> {
     }
     let length = sum.iter().map(|value| value * value).sum::<f32>().sqrt();
     sum.map(|value| value / length).to_vec()
+}
+
+/// Scores a passage by how often it has one word, whatever the query; is late where it has no time.
+#[derive(Debug)]
+pub struct FakeReranker {
+    pub word: String,
+}
+
+impl Reranker for FakeReranker {
+    fn rerank(&self, _: &str, passages: &[&str], budget: Duration) -> Result<Option<Vec<f32>>> {
+        let score = |passage: &&str| passage.matches(self.word.as_str()).count() as f32;
+        Ok((!budget.is_zero()).then(|| passages.iter().map(score).collect()))
+    }
+
+    fn name(&self) -> String {
+        "fake".to_owned()
+    }
 }
 
 /// One answer of a script.

@@ -12,6 +12,7 @@ pub mod onnx;
 pub mod openai;
 pub mod registry;
 pub mod remember;
+pub mod rerank;
 pub mod space;
 pub mod sse;
 pub mod wordpiece;
@@ -19,7 +20,7 @@ pub mod wordpiece;
 pub use error::{Error, Result};
 pub use space::same_space;
 
-use std::ops::ControlFlow;
+use std::{ops::ControlFlow, time::Duration};
 
 use crate::types::EmbeddingSpace;
 
@@ -102,4 +103,14 @@ pub trait Chat: Send + Sync {
 
     /// Tokens of prompt and answer together, if known.
     fn context_tokens(&self) -> Option<usize>;
+}
+
+/// Judges how well passages answer a query, by reading both together.
+pub trait Reranker: Send + Sync {
+    /// One score a passage, in their order; higher is better, the scale is the model's own (probabilities or logits). What is
+    /// too long is cut. `None`: it could not be done within `budget`.
+    fn rerank(&self, query: &str, passages: &[&str], budget: Duration) -> Result<Option<Vec<f32>>>;
+
+    /// The model and where it runs, for notes.
+    fn name(&self) -> String;
 }

@@ -52,6 +52,12 @@ impl WordPiece {
         &WORD_PIECE
     }
 
+    /// Whether a vocabulary file, a piece a line, is this tokenizer's own.
+    pub fn has_vocabulary(&self, lines: &[u8]) -> bool {
+        let pieces = |text| <[u8]>::split(text, |&byte| byte == b'\n').map(<[u8]>::trim_ascii_end);
+        pieces(lines.trim_ascii_end()).eq(pieces(vocabulary::TEXT.trim_ascii_end()))
+    }
+
     /// Token ids without special tokens.
     pub fn encode(&self, text: &str) -> Vec<u32> {
         self.encode_at_most(text, usize::MAX)

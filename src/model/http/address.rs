@@ -9,7 +9,7 @@ use super::{Key, presentable};
 use crate::model::{Error, Result};
 
 /// Paths that people paste together with the base URL; the base is what stands before them.
-const ENDPOINTS: [&str; 4] = ["/chat/completions", "/embeddings", "/responses", "/models"];
+const ENDPOINTS: [&str; 5] = ["/chat/completions", "/embeddings", "/responses", "/models", "/rerank"];
 /// Where the API is when the URL names only a host.
 const DEFAULT_ROOT: &str = "/v1";
 

@@ -190,7 +190,7 @@ impl Http {
 
     /// Asks for a resource. Passing failures are repeated.
     pub fn get(&self, path: &str, leave: &Leave) -> Result<Reply<'_>> {
-        self.call(Method::GET, path, None, leave, &|_| Verdict::TryAgain)
+        self.call(Method::GET, path, None, leave, &|_| Verdict::TryAgain, None)
     }
 
     /// Sends JSON. A failure with a passing status (429, 5xx, …) is repeated as `judge` says, with pauses; other
@@ -203,7 +203,20 @@ impl Http {
         judge: &dyn Fn(&Failure) -> Verdict,
     ) -> Result<Reply<'_>> {
         let body = serde_json::to_vec(body).expect("a JSON value serialises");
-        self.call(Method::POST, path, Some(body), leave, judge)
+        self.call(Method::POST, path, Some(body), leave, judge, None)
+    }
+
+    /// [`post`](Self::post) that ends with [`Error::TimedOut`] at `deadline`, pauses and repeated tries included.
+    pub fn post_by(
+        &self,
+        path: &str,
+        body: &serde_json::Value,
+        leave: &Leave,
+        judge: &dyn Fn(&Failure) -> Verdict,
+        deadline: Instant,
+    ) -> Result<Reply<'_>> {
+        let body = serde_json::to_vec(body).expect("a JSON value serialises");
+        self.call(Method::POST, path, Some(body), leave, judge, Some(deadline))
     }
 
     fn call(
@@ -213,8 +226,10 @@ impl Http {
         body: Option<Vec<u8>>,
         leave: &Leave,
         judge: &dyn Fn(&Failure) -> Verdict,
+        by: Option<Instant>,
     ) -> Result<Reply<'_>> {
-        let deadline = self.options.total_timeout.map(|total| Instant::now() + total);
+        let total = self.options.total_timeout.map(|total| Instant::now() + total);
+        let deadline = [total, by].into_iter().flatten().min();
         let mut loading = Duration::ZERO;
         let mut tried = 0;
         loop {

@@ -9,7 +9,7 @@ mod embeddings;
 mod families;
 mod habits;
 mod models;
-mod problem;
+pub(super) mod problem;
 mod thinking;
 mod vectors;
 

@@ -4,7 +4,7 @@
 //! that are read at run time.
 
 /// The vocabulary of BERT's uncased models, one piece a line; a piece's id is its line, from 0.
-const TEXT: &[u8] = include_bytes!("../../../models/all-minilm-l6-v2-int8/vocab.txt");
+pub(super) const TEXT: &[u8] = include_bytes!("../../../models/all-minilm-l6-v2-int8/vocab.txt");
 const COUNT: usize = 30_522;
 /// A power of two above twice `COUNT`, so that a search ends after a step or two.
 const SLOTS: usize = 1 << 16;

@@ -163,8 +163,13 @@ fn any_nesting_is_read_in_linear_time() {
 fn text_has_a_limit() {
     let limits = Limits { max_text_bytes: 1000, ..Limits::default() };
     let html = format!("<table>{}</table>", "<tr><td>a<td>b".repeat(1000));
-    let input =
-        Input { bytes: html[..3500].into(), format: Format::Html, limits: &limits, passwords: &Passwords::default() };
+    let input = Input {
+        bytes: html[..3500].into(),
+        format: Format::Html,
+        limits: &limits,
+        passwords: &Passwords::default(),
+        pages: &[],
+    };
     assert_eq!(Html.extract(input).map(|d| d.text.len()).map_err(|p| p.reason), Err(reason::TOO_LARGE.into()));
 }
 
