@@ -9,6 +9,7 @@ mod commit;
 mod compact;
 mod create;
 mod error;
+mod facets;
 mod filter;
 pub mod fs;
 mod layout;
@@ -27,6 +28,7 @@ mod verify;
 mod writer;
 
 pub use error::{Error, Result};
+pub use facets::{Counts, Facets};
 pub use filter::{Allowed, Compare, Fact, Filter};
 pub use lexical::LexicalQuery;
 pub use record::{ChunkRecord, NewChunk, Problem, SourceRecord, Status};

@@ -27,6 +27,11 @@ impl Moment {
     }
 }
 
+/// The year of a moment, UTC; 1970 of what no calendar has.
+pub(super) fn year(ns: i64) -> i32 {
+    OffsetDateTime::from_unix_timestamp_nanos(i128::from(ns)).map_or(1970, OffsetDateTime::year)
+}
+
 fn read_date(text: &str) -> Option<Date> {
     let (year, rest) = text.split_once('-')?;
     let (month, day) = rest.split_once('-')?;

@@ -18,6 +18,17 @@ pub enum Status {
     Failed,
 }
 
+impl Status {
+    /// The stable word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Indexed => "indexed",
+            Self::Warned => "warned",
+            Self::Failed => "failed",
+        }
+    }
+}
+
 /// What was wrong with a source: a stable word for scripts, a sentence for people.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem {

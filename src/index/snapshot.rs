@@ -158,6 +158,17 @@ impl Snapshot {
         query.map_err(|what| Error::Query { what })
     }
 
+    /// The word of the index that is spelled almost like `word` (lower case): one edit away, two for long words, with the
+    /// same first letter. O(words with that letter).
+    pub fn nearest_word(&self, word: &str) -> Result<Option<String>> {
+        guard(&self.0.dir, || lexical::nearest::nearest(&self.0.searcher, word))
+    }
+
+    /// How many chunks there are. Free.
+    pub fn chunk_count(&self) -> u64 {
+        self.0.manifest.chunks
+    }
+
     /// The `k` best chunks by BM25 over the fields stem × 1.0, exact × 0.3, title × 0.3; ties to the smaller id.
     pub fn lexical(&self, query: &LexicalQuery, k: usize, allowed: Option<&Allowed>) -> Result<Vec<(ChunkId, Score)>> {
         let statistics = self.statistics()?;

@@ -12,7 +12,7 @@ use super::{
     schema::{CHUNK, FACT_SEPARATOR, FIELDS, SOURCE},
     stopwords::is_stop_word,
 };
-use crate::index::{ChunkRecord, SourceRecord, Status};
+use crate::index::{ChunkRecord, SourceRecord};
 
 /// Longer values are cut in `facts`; the record keeps them whole.
 const MAX_FACT_BYTES: usize = 4096;
@@ -69,11 +69,7 @@ pub(in crate::index) fn of_source(source: &SourceRecord) -> TantivyDocument {
     if let Some(pages) = source.pages {
         document.add_u64(fields.pages, u64::from(pages));
     }
-    let status = match source.status {
-        Status::Indexed => "indexed",
-        Status::Warned => "warned",
-        Status::Failed => "failed",
-    };
+    let status = source.status.word();
     let path = source.display_path();
     let facts = [
         ("collection", Some(source.collection.as_str())),

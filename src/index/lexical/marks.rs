@@ -114,7 +114,8 @@ mod tests {
     /// The marked parts of a text, for a query of these words.
     fn marked(words: &[&str], text: &str, lang: Option<&str>) -> Vec<String> {
         let words = words.iter().map(|&word| word.to_owned()).collect();
-        let query = LexicalQuery { words, groups: Vec::new(), stop_words: Vec::new(), written: None };
+        let unknown = Vec::new();
+        let query = LexicalQuery { words, unknown, groups: Vec::new(), stop_words: Vec::new(), written: None };
         let marks = query.marks(text, lang);
         assert!(
             marks.is_sorted_by(|a, b| a.0.end <= b.0.start)

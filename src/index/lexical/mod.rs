@@ -8,6 +8,7 @@ mod directory;
 pub(super) mod document;
 pub(super) mod language;
 mod marks;
+pub(super) mod nearest;
 pub(super) mod query;
 pub(super) mod schema;
 pub(super) mod search;

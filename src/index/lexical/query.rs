@@ -27,6 +27,8 @@ pub(in crate::index) const TITLE_BOOST: f64 = 0.3;
 /// stemmed by the stemmers of all languages the snapshot holds.
 pub struct LexicalQuery {
     pub(super) words: Vec<String>,
+    /// Words of letters of which no chunk has any form.
+    pub(super) unknown: Vec<String>,
     /// Distinct stems of the query: what coverage counts.
     pub(super) groups: Vec<Group>,
     /// Stop words beside other words, as they stand: they weigh little and cover nothing.
@@ -61,6 +63,11 @@ impl LexicalQuery {
     /// The distinct surface words of the query, lower case, stop words out unless there is nothing else: for highlights.
     pub fn words(&self) -> &[String] {
         &self.words
+    }
+
+    /// The words of the query that occur nowhere in any form, in lower case: those of letters of scripts with spaces.
+    pub fn unknown(&self) -> &[String] {
+        &self.unknown
     }
 
     /// The query for tantivy's scorers: a sum over all terms.
@@ -113,9 +120,9 @@ impl Words {
                 shown.push(word.clone());
             }
         }
-        let groups = families.look_up(only_stop_words, searcher, statistics)?;
+        let (groups, unknown) = families.look_up(only_stop_words, searcher, statistics)?;
         let stop_words = if only_stop_words { Vec::new() } else { self.stop_words(searcher, statistics)? };
-        Ok(LexicalQuery { words: shown, groups, stop_words, written: None })
+        Ok(LexicalQuery { words: shown, unknown, groups, stop_words, written: None })
     }
 }
 
@@ -198,8 +205,15 @@ impl Families {
         self.0.insert(place.unwrap_or(self.0.len()), family);
     }
 
-    fn look_up(self, exact_only: bool, searcher: &Searcher, statistics: Statistics) -> tantivy::Result<Vec<Group>> {
+    /// What each family asks for, and the words of those that no chunk has.
+    fn look_up(
+        self,
+        exact_only: bool,
+        searcher: &Searcher,
+        statistics: Statistics,
+    ) -> tantivy::Result<(Vec<Group>, Vec<String>)> {
         let mut groups = Vec::with_capacity(self.0.len());
+        let mut unknown = Vec::new();
         for family in self.0 {
             let mut clauses: Vec<Clause> = Vec::new();
             let mut most = 0;
@@ -218,8 +232,12 @@ impl Families {
             for (word, n) in &family.surface {
                 add(FIELDS.exact, word, EXACT_BOOST, *n)?;
             }
+            if clauses.is_empty() {
+                let spelled = |word: &String| word.chars().all(|c| c.is_alphabetic() && !analyzer::is_dense(c));
+                unknown.extend(family.surface.into_keys().filter(spelled));
+            }
             groups.push(Group { idf: statistics.idf(most), clauses });
         }
-        Ok(groups)
+        Ok((groups, unknown))
     }
 }
