@@ -217,6 +217,18 @@ fn unspell(spelling: &str) -> PathBuf {
     PathBuf::from(spelling.replace("\\\\", "\\"))
 }
 
+/// Whether a source's file is still what was ingested.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Freshness {
+    /// It is, or nobody can tell: given sources, pages, files of another machine.
+    #[default]
+    Fresh,
+    /// It has changed since.
+    Stale,
+    /// It is gone.
+    Missing,
+}
+
 /// What kind of failure an error is. The doors translate kinds, not variants: the exit code of a command and the status
 /// of a response both come from here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

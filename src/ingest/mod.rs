@@ -11,6 +11,7 @@ pub mod extract;
 mod feed;
 mod fetch;
 mod file;
+mod freshness;
 mod given;
 mod language;
 mod listing;
@@ -29,14 +30,17 @@ mod survey;
 mod version;
 mod walk;
 mod watch;
+mod why;
 
 pub use error::{Error, Result};
 pub use fetch::{NoPage, PageUrl};
+pub use freshness::freshness;
 pub use given::{Given, STDIN_ROOT};
 pub use loader::{Loaders, NoLoader};
 pub use page_readers::{Ocr, PageReaders};
 pub use report::{Event, Observer, Outcome, Report};
 pub use watch::Watch;
+pub use why::{Rule, Why, WhyOptions, is_skipped, why};
 
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 

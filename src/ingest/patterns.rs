@@ -67,6 +67,17 @@ impl Patterns {
         self.exclude.iter().filter(|pattern| pattern.matches(below, is_dir)).count() > 0
     }
 
+    /// The pattern that excludes a file, or the patterns of which none includes it; `None`: it is taken.
+    pub fn refusal(&self, below: &Path) -> Option<String> {
+        if let Some(pattern) = self.exclude.iter().find(|pattern| pattern.matches(below, false)) {
+            return Some(format!("`--exclude {}`", pattern.text));
+        }
+        (!self.includes(below)).then(|| {
+            let all: Vec<String> = self.include.iter().map(|pattern| format!("`{}`", pattern.text)).collect();
+            format!("`--include`, which takes {} alone", all.join(", "))
+        })
+    }
+
     /// Whether a file is included.
     pub fn includes(&self, below: &Path) -> bool {
         self.include.is_empty() || self.include.iter().filter(|pattern| pattern.matches(below, false)).count() > 0

@@ -13,9 +13,15 @@
 //! folders above the given one count too: `.ragignore` of all of them; `.gitignore` up to the top of the git repository,
 //! or else up to the folder that holds the index, so that a stray file further up hides nothing.
 
-use std::{ffi::OsStr, path::Path};
+use std::{
+    ffi::OsStr,
+    path::{Path, PathBuf},
+};
 
-use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use ignore::{
+    Match,
+    gitignore::{Gitignore, GitignoreBuilder, Glob},
+};
 
 use super::file;
 
@@ -69,6 +75,19 @@ const NAMES: [&str; 38] = [
 
 /// Secrets and scraps by the end of their name.
 const ENDS: [&str; 8] = [".pem", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".pyc", "~"];
+
+/// The rule that leaves an entry out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LeftOut {
+    /// The machinery of git, which nothing brings back.
+    Git,
+    /// A pattern of an ignore file.
+    Pattern { file: PathBuf, pattern: String },
+    /// The built-in list of what is fetched, generated or secret.
+    BuiltIn,
+    /// Its name begins with a dot.
+    Hidden,
+}
 
 /// The rules of one folder.
 #[derive(Debug, Clone, Default)]
@@ -129,24 +148,31 @@ impl Rules {
 
     /// Whether an entry is left out. `path` is its logical path.
     pub fn hide(&self, path: &Path, is_dir: bool) -> bool {
-        let Some(name) = path.file_name() else { return false };
+        self.left_out(path, is_dir).is_some()
+    }
+
+    /// The rule that leaves an entry out, if one does.
+    pub fn left_out(&self, path: &Path, is_dir: bool) -> Option<LeftOut> {
+        let name = path.file_name()?;
         if name == ".git" {
-            return true;
+            return Some(LeftOut::Git);
         }
         if self.obey {
             let ragignore = self.levels.iter().rev().filter_map(|level| level.ragignore.as_ref());
+            let gitignore = self.levels.iter().rev().flat_map(|level| &level.gitignore);
             match first_word(ragignore, path, is_dir) {
-                Some(hide) => return hide,
-                None if first_word(self.levels.iter().rev().flat_map(|level| &level.gitignore), path, is_dir)
-                    == Some(true) =>
-                {
-                    return true;
-                }
-                None if built_in(name) => return true,
+                Some(Match::Ignore(glob)) => return Some(pattern(glob)),
+                Some(_) => return None,
                 None => {}
             }
+            if let Some(Match::Ignore(glob)) = first_word(gitignore, path, is_dir) {
+                return Some(pattern(glob));
+            }
+            if built_in(name) {
+                return Some(LeftOut::BuiltIn);
+            }
         }
-        !self.hidden && name.as_encoded_bytes().first() == Some(&b'.')
+        (!self.hidden && name.as_encoded_bytes().first() == Some(&b'.')).then_some(LeftOut::Hidden)
     }
 
     /// Takes the lines that could not be read so far: the ignore file and why.
@@ -173,7 +199,7 @@ impl Rules {
         let text = String::from_utf8_lossy(&bytes);
         let mut builder = GitignoreBuilder::new(anchor);
         for line in text.trim_start_matches('\u{feff}').lines() {
-            if let Err(error) = builder.add_line(None, line) {
+            if let Err(error) = builder.add_line(Some(file.to_owned()), line) {
                 self.bad_lines.push((file.to_owned(), error.to_string()));
             }
         }
@@ -187,15 +213,18 @@ impl Rules {
     }
 }
 
-/// What the first matcher that knows the path says: `true` hides it, `false` takes it.
-fn first_word<'a>(matchers: impl Iterator<Item = &'a Gitignore>, path: &Path, is_dir: bool) -> Option<bool> {
-    for matcher in matchers {
-        let found = matcher.matched(path, is_dir);
-        if !found.is_none() {
-            return Some(found.is_ignore());
-        }
-    }
-    None
+/// What the first matcher that knows the path says: that it is ignored, or that it is taken.
+fn first_word<'a>(
+    mut matchers: impl Iterator<Item = &'a Gitignore>,
+    path: &Path,
+    is_dir: bool,
+) -> Option<Match<&'a Glob>> {
+    matchers.find_map(|matcher| Some(matcher.matched(path, is_dir)).filter(|found| !found.is_none()))
+}
+
+fn pattern(glob: &Glob) -> LeftOut {
+    let file = glob.from().map(Path::to_owned).unwrap_or_default();
+    LeftOut::Pattern { file, pattern: glob.original().to_owned() }
 }
 
 fn built_in(name: &OsStr) -> bool {
