@@ -263,7 +263,8 @@ fn build(dir: &Path, embedder: &dyn Embedder, collection: &Collection) -> Snapsh
 /// Mean nDCG@10 of one mode over all queries.
 fn measure(snapshot: &Snapshot, embedder: &dyn Embedder, collection: &Collection, mode: Mode) -> f64 {
     let one = |(qid, text): &(String, String)| {
-        let asked = Query { text: text.clone(), mode, per_source: Some(1), ..Query::default() };
+        // Documents are judged one by one, copies too.
+        let asked = Query { text: text.clone(), mode, per_source: Some(1), duplicates: true, ..Query::default() };
         let hits = query(snapshot, Some(embedder), &asked).unwrap();
         let ranked: Vec<String> =
             hits.hits.iter().map(|hit| hit.chunk.path.strip_suffix(".md").unwrap().to_owned()).collect();

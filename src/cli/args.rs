@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-use super::commands::{ask, check, completions, config, eval, ingest, list, query, rm, show, status, tune, verify};
+use super::commands::{
+    ask, check, completions, config, eval, ingest, list, query, rm, show, status, tune, verify, why, why_not,
+};
 
 /// Ingest a folder, query it, ask it: hybrid search and checked citations, offline
 #[derive(Debug, Parser)]
@@ -63,6 +65,10 @@ pub enum Command {
     Show(show::Args),
     /// Remove documents from the index
     Rm(rm::Args),
+    /// Tell whether a file is in the index, and by which rule not
+    Why(why::Args),
+    /// Tell what keeps a file out of the results of a query
+    WhyNot(why_not::Args),
     /// Check every checksum and every invariant of the index
     Verify(verify::Args),
     /// Measure retrieval on questions with judgements
@@ -87,6 +93,8 @@ impl Cli {
             | Command::List(_)
             | Command::Show(_)
             | Command::Rm(_)
+            | Command::Why(_)
+            | Command::WhyNot(_)
             | Command::Verify(_)
             | Command::Eval(_)
             | Command::Tune(_)

@@ -3,18 +3,21 @@
 use std::{
     fs,
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
 use rag::{
     index::{self, Index, Settings, Snapshot, WriterOptions},
     model::{
-        Chat, Embedder,
+        Chat, Embedder, Reranker,
         http::{HttpOptions, Key, shown},
         openai::{ChatOptions, EmbedOptions, OpenAiChat, OpenAiEmbedder},
-        registry, same_space,
+        registry,
+        rerank::{EndpointOptions, EndpointReranker},
+        same_space,
     },
-    retrieve::Mode,
+    retrieve::{Mode, Rerank},
     types::{Cancel, EmbeddingSpace, SourcePath},
 };
 
@@ -22,6 +25,7 @@ use super::{
     commands::ingest::EmbedArgs,
     config::{self, Config},
     env,
+    freshness::Files,
     output::{Screen, places::Places},
     report::Failure,
 };
@@ -77,6 +81,11 @@ impl Place {
 
     pub fn places(&self, snapshot: &Snapshot) -> Places {
         Places::new(self.home(), snapshot.roots().clone())
+    }
+
+    /// Tells whether the files of sources are as they were ingested.
+    pub fn freshness<'s>(&self, snapshot: &'s Snapshot) -> Files<'s> {
+        Files::new(self.places(snapshot), snapshot)
     }
 
     /// A path as the index spells it: given so, or as a path from the current folder.
@@ -251,6 +260,43 @@ impl Place {
         };
         Ok(Some(Box::new(OpenAiChat::new(options)?)))
     }
+}
+
+impl Place {
+    /// The reranker that settings name. Errors: usage where they name none.
+    pub fn reranker(&self, config: &Config, budget: Option<Duration>) -> Result<Rerank, Failure> {
+        let budget = budget.or(config.time("rerank.budget")).unwrap_or(Duration::from_secs(2));
+        let reranker: Arc<dyn Reranker> = match (config.text("rerank.folder"), config.text("rerank.url")) {
+            (Some(_), Some(_)) => {
+                return Err(Failure::usage("`rerank.folder` and `rerank.url` are both set")
+                    .hint("one reranker is asked: leave one of them out"));
+            }
+            (Some(folder), None) => local_reranker(Path::new(folder))?,
+            (None, Some(url)) => Arc::new(EndpointReranker::new(EndpointOptions {
+                base_url: url.to_string(),
+                model: config.text("rerank.model").unwrap_or_default().to_string(),
+                key: key(env::RERANK_KEY, config.text("rerank.key_file"), url)?,
+                http: HttpOptions { allow_plaintext: config.bool("llm.allow_plaintext"), ..HttpOptions::default() },
+                cancel: Cancel::default(),
+            })?),
+            (None, None) => {
+                return Err(Failure::usage("no reranker is configured").hint(
+                    "set `rerank.url` (RAG_RERANK_URL) to an endpoint, or `rerank.folder` to a folder with `model.onnx` and `vocab.txt`",
+                ));
+            }
+        };
+        Ok(Rerank { reranker, budget })
+    }
+}
+
+#[cfg(feature = "onnx")]
+fn local_reranker(folder: &Path) -> Result<Arc<dyn Reranker>, Failure> {
+    Ok(Arc::new(rag::model::rerank::LocalReranker::load(folder)?))
+}
+
+#[cfg(not(feature = "onnx"))]
+fn local_reranker(_: &Path) -> Result<Arc<dyn Reranker>, Failure> {
+    Err(Failure::usage("this program was built without a runtime for models").hint("use `rerank.url`"))
 }
 
 /// A folder of ours that goes away by itself.

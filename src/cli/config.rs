@@ -103,6 +103,11 @@ pub const SETTINGS: &[Setting] = &[
     own("embed.query_prefix", Shape::Text, None, "put before a query, where the model wants it"),
     own("embed.passage_prefix", Shape::Text, None, "put before a passage, where the model wants it"),
     own("embed.onnxruntime", Shape::Text, None, "ONNX Runtime library to use, or `auto`; unset: the built-in runtime"),
+    own("rerank.url", Shape::Text, None, "endpoint that reranks (Cohere, Jina, TEI, llama.cpp), for `--rerank`"),
+    own("rerank.model", Shape::Text, None, "model name at that endpoint"),
+    own("rerank.key_file", Shape::Text, None, "file that holds the key of that endpoint"),
+    own("rerank.folder", Shape::Text, None, "folder with a cross-encoder (`model.onnx`, `vocab.txt`) to rerank here"),
+    own("rerank.budget", Shape::Time, Some("2s"), "longest wait for a reranker; then the order of the search stands"),
     own("llm.url", Shape::Text, None, "OpenAI-style endpoint that answers; unset: extracts are quoted"),
     own("llm.model", Shape::Text, None, "model name at that endpoint; unset: the first one it lists"),
     own("llm.key_file", Shape::Text, None, "file that holds the key of that endpoint"),
@@ -432,6 +437,10 @@ mod tests {
             let loaded = load(&format!("[{section}]\n{name} = {value}\n"), true);
             assert_eq!(loaded.is_ok(), setting.in_index, "{}: {loaded:?}", setting.key);
         }
-        assert!(!SETTINGS.iter().any(|s| s.in_index && (s.key.starts_with("llm.") || s.key.starts_with("embed."))));
+        assert!(
+            !SETTINGS
+                .iter()
+                .any(|s| s.in_index && ["llm.", "embed.", "rerank."].iter().any(|section| s.key.starts_with(section)))
+        );
     }
 }

@@ -11,7 +11,9 @@ pub const CONFIG: &str = "RAG_CONFIG";
 pub const LLM_KEY: &str = "RAG_LLM_API_KEY";
 /// Key of the embedding endpoint.
 pub const EMBED_KEY: &str = "RAG_EMBED_API_KEY";
-/// Key for either, where its own variable is not set.
+/// Key of the reranking endpoint.
+pub const RERANK_KEY: &str = "RAG_RERANK_API_KEY";
+/// Key for any of them, where its own variable is not set.
 pub const KEY: &str = "RAG_API_KEY";
 /// Used for `api.openai.com` alone.
 pub const OPENAI_KEY: &str = "OPENAI_API_KEY";

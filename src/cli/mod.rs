@@ -8,6 +8,7 @@ mod commands;
 mod config;
 mod env;
 mod exit;
+mod freshness;
 mod output;
 mod report;
 mod signals;

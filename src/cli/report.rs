@@ -148,7 +148,7 @@ fn model_hint(error: &model::Error) -> Option<String> {
             "is the server running, and the URL right? without it: `rag query --mode lexical`, `rag ask --extractive`"
         }
         model::Error::Unauthorized { .. } => {
-            "set the key in RAG_LLM_API_KEY (or RAG_EMBED_API_KEY), or name a file with `llm.key_file` in your config"
+            "set the key in RAG_LLM_API_KEY (or RAG_EMBED_API_KEY, RAG_RERANK_API_KEY), or name a file with `llm.key_file` in your config"
         }
         model::Error::BadAnswer { .. } => "is this the URL of an OpenAI-style API? it usually ends in /v1",
         model::Error::TimedOut { .. } => {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{Hits, Query};
 use crate::{
     model::Usage,
-    types::{ChunkId, Lines, Pages, SourceId, Span},
+    types::{ChunkId, Freshness, Lines, Pages, SourceId, Span},
 };
 
 /// What becomes of a sentence that no passage supports.
@@ -96,6 +96,8 @@ pub struct Source {
     pub score: f32,
     pub relevance: f32,
     pub cited: bool,
+    /// Of its file; for the door to fill in.
+    pub freshness: Freshness,
     /// Chunks of other documents that hold the same text, or text that says nothing more.
     pub copies: Vec<Copied>,
 }

@@ -18,7 +18,7 @@ use super::{
 use crate::{
     index::Snapshot,
     model::{self, Chat, ChatRequest, Completion, Embedder, Finish},
-    types::SourceId,
+    types::{Freshness, SourceId},
 };
 
 /// Words around `NO_ANSWER` that are not taken for an answer.
@@ -354,6 +354,7 @@ fn sources(passages: &[Passage], sentences: &[Sentence], hash_of: HashOf<'_>) ->
             score: passage.score,
             relevance: passage.relevance,
             cited: at < cited,
+            freshness: Freshness::default(),
             copies: passage.copies.clone(),
         });
     }

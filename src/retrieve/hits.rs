@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
+use super::rerank::Rerank;
 use crate::{
     index::{ChunkRecord, Effort, QuerySyntax, Work},
-    types::{ChunkId, Score},
+    types::{ChunkId, Freshness, Score},
 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -49,8 +50,14 @@ pub struct Query {
     pub mmr: Option<f32>,
     /// So many neighbour chunks before and after each result are added to it.
     pub context: usize,
-    /// Search with a chunk's own text and vector; the chunk itself is left out of the results.
-    pub like: Option<ChunkId>,
+    /// The rest of the section that a result stands in is added to it, up to 4,000 word pieces.
+    pub section: bool,
+    /// Search with these chunks' own texts and vectors too; they are left out of the results.
+    pub like: Vec<ChunkId>,
+    /// Lead away from these chunks; they are left out of the results.
+    pub unlike: Vec<ChunkId>,
+    /// Have the first results put in order by a model that reads them.
+    pub rerank: Option<Rerank>,
     pub explain: bool,
     /// Find out which part of each result is worth showing: most of what a result costs. Without it the snippet is the
     /// whole text and nothing is highlighted.
@@ -76,7 +83,10 @@ impl Default for Query {
             per_source: None,
             mmr: None,
             context: 0,
-            like: None,
+            section: false,
+            like: Vec::new(),
+            unlike: Vec::new(),
+            rerank: None,
             explain: false,
             snippets: true,
             duplicates: false,
@@ -101,6 +111,8 @@ pub struct Hit {
     /// Calibrated, 0..1.
     pub relevance: f32,
     pub chunk: ChunkRecord,
+    /// Of its source's file; for the door to fill in, which knows where files are.
+    pub freshness: Freshness,
     /// The same chunk at the same place of other sources: copies, as far as can be seen.
     pub copies: Vec<ChunkRecord>,
     /// Other chunks that say nothing this one does not say: nine in ten of their runs of four words are in it, and all
@@ -121,9 +133,16 @@ pub struct Explain {
     pub lexical_rank: Option<usize>,
     pub lexical_score: Score,
     pub lexical_normalised: f32,
+    /// What the leg adds to `fused`: weight × normalised score.
+    pub lexical_contribution: f32,
     pub dense_rank: Option<usize>,
     pub dense_score: Option<Score>,
     pub dense_normalised: f32,
+    pub dense_contribution: f32,
+    /// The sum of both contributions: the score, unless a reranker gave another.
+    pub fused: Score,
+    /// The reranker's own score.
+    pub rerank: Option<f32>,
     /// The share of the query's words, by idf, that the chunk holds.
     pub coverage: f32,
 }
@@ -135,6 +154,8 @@ pub struct Timings {
     pub search_ms: f64,
     pub fuse_ms: f64,
     pub load_ms: f64,
+    /// `None`: no reranker was asked.
+    pub rerank_ms: Option<f64>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -150,13 +171,36 @@ pub struct Hits {
     pub weight: f32,
     pub fertility: f32,
     pub code: f32,
+    /// How far the encoder is trusted with the language, 0..=1.
+    pub trust: f32,
     pub generation: u64,
     /// Distinct candidates of both legs.
     pub candidates: usize,
     /// What the dense leg did, and how much it was allowed to miss.
     pub work: Work,
     pub effort: Effort,
+    /// The best of what was left out, where there are no results.
+    pub near_miss: Option<NearMiss>,
     /// Things the user should know: no vectors, a filter that allows nothing, …
     pub notes: Vec<String>,
     pub timings: Timings,
+}
+
+/// The best chunk that a condition of the query left out.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NearMiss {
+    pub chunk: ChunkRecord,
+    pub relevance: f32,
+    pub left_out_by: LeftOutBy,
+}
+
+/// A condition of a query that can be relaxed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum LeftOutBy {
+    /// It would let in what is at least so relevant.
+    MinScore(f32),
+    Filter,
+    Collection,
+    /// Words alone were looked for.
+    Mode,
 }

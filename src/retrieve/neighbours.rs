@@ -1,14 +1,31 @@
-//! The chunks before and after a result in its source.
+//! The chunks before and after a result in its source: so many, or those of its section.
 
-use super::Result;
+use super::{Query, Result};
 use crate::index::{ChunkRecord, Snapshot};
 
-/// At most `reach` chunks before and after `chunk`, each list in the order of the source. Reads no other record.
-pub(super) fn neighbours(
+/// A section is followed so far on each side.
+const MAX_SECTION_CHUNKS: usize = 40;
+/// Word pieces of what is added of a section.
+const MAX_SECTION_TOKENS: u32 = 4_000;
+
+/// What the query wants around `chunk`, before and after it, in the order of the source. Reads no other record.
+pub(super) fn around(
     snapshot: &Snapshot,
     chunk: &ChunkRecord,
-    reach: usize,
+    query: &Query,
 ) -> Result<(Vec<ChunkRecord>, Vec<ChunkRecord>)> {
+    let reach = if query.section { query.context.max(MAX_SECTION_CHUNKS) } else { query.context };
+    let (mut before, mut after) = neighbours(snapshot, chunk, reach)?;
+    if query.section {
+        let (back, on) = section(chunk, &before, &after);
+        before.drain(..before.len() - back.max(query.context.min(before.len())));
+        after.truncate(on.max(query.context));
+    }
+    Ok((before, after))
+}
+
+/// At most `reach` chunks before and after `chunk`.
+fn neighbours(snapshot: &Snapshot, chunk: &ChunkRecord, reach: usize) -> Result<(Vec<ChunkRecord>, Vec<ChunkRecord>)> {
     let reach = u32::try_from(reach).unwrap_or(u32::MAX);
     if reach == 0 {
         return Ok((Vec::new(), Vec::new()));
@@ -18,4 +35,74 @@ pub(super) fn neighbours(
     before.retain(|other| other.ordinal != chunk.ordinal);
     let after = before.split_off(before.partition_point(|other| other.ordinal < chunk.ordinal));
     Ok((before, after))
+}
+
+/// How many chunks before and after belong to the section of `chunk`: the run around it under its headings, what stands
+/// under further ones below them included. Grows on both sides by turns up to [`MAX_SECTION_TOKENS`].
+fn section(chunk: &ChunkRecord, before: &[ChunkRecord], after: &[ChunkRecord]) -> (usize, usize) {
+    let is_in = |other: &&ChunkRecord| match chunk.heading.is_empty() {
+        // Text above the first heading.
+        true => other.heading.is_empty(),
+        false => other.heading.starts_with(&chunk.heading),
+    };
+    let back: Vec<u32> = before.iter().rev().take_while(is_in).map(|other| other.tokens).collect();
+    let on: Vec<u32> = after.iter().take_while(is_in).map(|other| other.tokens).collect();
+    let (mut taken_back, mut taken_on, mut left) = (0, 0, MAX_SECTION_TOKENS);
+    loop {
+        let mut grew = false;
+        for (side, taken) in [(&on, &mut taken_on), (&back, &mut taken_back)] {
+            if let Some(tokens) = side.get(*taken).filter(|tokens| **tokens <= left) {
+                left -= tokens;
+                *taken += 1;
+                grew = true;
+            }
+        }
+        if !grew {
+            return (taken_back, taken_on);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::{ChunkId, SourceId, Span};
+
+    /// A chunk under headings, of so many tokens.
+    fn chunk(heading: &str, tokens: u32) -> ChunkRecord {
+        ChunkRecord {
+            id: ChunkId(0),
+            source: SourceId(0),
+            collection: String::new(),
+            path: String::new(),
+            ordinal: 0,
+            span: Span::new(0, 0),
+            lines: None,
+            pages: None,
+            title: None,
+            heading: heading.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect(),
+            context: String::new(),
+            text: String::new(),
+            lang: None,
+            tokens,
+            fertility: 1.0,
+            code_share: 0.0,
+        }
+    }
+
+    #[test]
+    fn a_section_ends_where_its_headings_do() {
+        let chunks = ["", "a", "a/x", "a/x", "a/x/deep", "a/y", "b"].map(|heading| chunk(heading, 10));
+        for (at, want) in [(0, (0, 0)), (1, (0, 4)), (2, (0, 2)), (3, (1, 1)), (4, (0, 0)), (5, (0, 0)), (6, (0, 0))] {
+            assert_eq!(section(&chunks[at], &chunks[..at], &chunks[at + 1..]), want, "{at}");
+        }
+    }
+
+    #[test]
+    fn a_long_section_is_taken_as_far_as_there_is_room() {
+        let chunks: Vec<ChunkRecord> = (0..21).map(|_| chunk("a", 1_000)).collect();
+        assert_eq!(section(&chunks[10], &chunks[..10], &chunks[11..]), (2, 2));
+        assert_eq!(section(&chunks[0], &[], &chunks[1..]), (0, 4));
+        assert_eq!(section(&chunks[20], &chunks[..20], &[]), (4, 0));
+    }
 }

@@ -399,6 +399,7 @@ pub(super) mod tests {
                 fertility: 1.2,
                 code_share: 0.0,
             },
+            freshness: crate::types::Freshness::default(),
             copies: vec![],
             duplicates: vec![],
             before: Vec::new(),

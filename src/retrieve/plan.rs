@@ -4,7 +4,7 @@
 //! collection or a chunk exists).
 
 use super::{Error, Mode, Query, Result, filter};
-use crate::index::Filter;
+use crate::index::{Filter, QuerySyntax};
 
 /// The longest query text, in bytes.
 pub const MAX_QUERY_BYTES: usize = 8 * 1024;
@@ -12,6 +12,8 @@ pub const MAX_QUERY_BYTES: usize = 8 * 1024;
 pub const MAX_K: usize = 1000;
 /// The most neighbour chunks on each side of a result.
 pub const MAX_CONTEXT: usize = 100;
+/// The most chunks that one query can be like and unlike.
+pub const MAX_LIKE: usize = 32;
 /// Candidates each leg brings, unless more results are asked for. RETRIEVAL recipe; 200 change nothing, 20 lose recall.
 pub const CANDIDATES: usize = 100;
 
@@ -34,10 +36,21 @@ pub(super) fn plan(query: &Query) -> Result<Plan> {
         return Err(Error::QueryTooLong { found, limit: MAX_QUERY_BYTES });
     }
     let has_text = query.text.chars().any(|c| !c.is_whitespace() && !c.is_control());
-    match query.like {
-        None if !has_text => return Err(Error::EmptyQuery),
-        Some(_) if has_text => return wrong("a query has a text or a chunk it is like, not both"),
-        _ => {}
+    if !has_text && query.like.is_empty() {
+        return match query.unlike.is_empty() {
+            true => Err(Error::EmptyQuery),
+            false => wrong("`unlike` leads away from a text or a chunk that is `like`, and there is neither"),
+        };
+    }
+    let named = query.like.len() + query.unlike.len();
+    if named > MAX_LIKE {
+        return wrong(format!("{named} chunks are named to be like or unlike, at most {MAX_LIKE} are read"));
+    }
+    if let Some(id) = query.like.iter().find(|id| query.unlike.contains(id)) {
+        return wrong(format!("`{id}` cannot be both like and unlike"));
+    }
+    if has_text && !query.like.is_empty() && query.syntax != QuerySyntax::Plain {
+        return wrong("a text in the query language cannot be mixed with the text of a chunk");
     }
     let in_one = |name: &str, value: Option<f32>| match value {
         Some(value) if !(0.0..=1.0).contains(&value) => wrong(format!("`{name}` is {value}, expected 0 to 1")),
@@ -58,8 +71,8 @@ pub(super) fn plan(query: &Query) -> Result<Plan> {
     let filter = query.filter.as_deref().filter(|text| !text.trim().is_empty()).map(filter::parse).transpose()?;
     Ok(Plan {
         k: query.k,
-        // One more where the chunk itself is going to be left out.
-        depth: CANDIDATES.max(query.k) + usize::from(query.like.is_some()),
+        // More where the named chunks themselves are going to be left out.
+        depth: CANDIDATES.max(query.k) + named,
         mode: query.mode,
         filter,
         identifier: holds_identifier(&query.text),
@@ -155,7 +168,10 @@ mod tests {
             Query { min_score: Some(f32::INFINITY), ..query("x") },
             Query { per_source: Some(0), ..query("x") },
             Query { context: MAX_CONTEXT + 1, ..query("x") },
-            Query { like: Some(ChunkId(1)), ..query("x") },
+            Query { unlike: vec![ChunkId(1)], ..query(" ") },
+            Query { like: vec![ChunkId(1)], unlike: vec![ChunkId(2), ChunkId(1)], ..query("") },
+            Query { like: (0..=MAX_LIKE as u64).map(ChunkId).collect(), ..query("") },
+            Query { like: vec![ChunkId(1)], syntax: QuerySyntax::Tantivy, ..query("x") },
         ];
         for query in bad {
             assert!(matches!(plan(&query), Err(Error::Options { .. })), "{query:?}");
@@ -168,7 +184,7 @@ mod tests {
         for (k, want) in [(1, 100), (100, 100), (101, 101), (1000, 1000)] {
             assert_eq!(plan(&Query { k, ..query("x") }).expect("plan").depth, want);
         }
-        let like = Query { like: Some(ChunkId(1)), ..query("") };
+        let like = Query { like: vec![ChunkId(1)], ..query("") };
         assert_eq!(plan(&like).expect("plan").depth, 101);
         assert_eq!(plan(&Query { filter: Some("  ".into()), ..query("x") }).expect("plan").filter, None);
     }

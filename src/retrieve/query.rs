@@ -10,9 +10,11 @@ use std::{
 use super::{
     Error, Hits, Mode, Query, Result, Strength, Timings,
     fuse::Fused,
+    hints::{near_miss, spelling},
     plan::{Plan, plan},
     ranking::{Coverage, Ranking, rank},
     relevance::{Calibration, Scale, strength},
+    rerank::{self, Judged},
     search::{Dense, Legs},
     select::{Choice, Chosen, choose},
     show::Shown,
@@ -30,48 +32,98 @@ const DEEPER: usize = 8;
 const MAX_DEPTH: usize = 8192;
 
 /// Ranks the chunks of a snapshot for a query. `embedder` may be `None` for lexical mode, for an index without vectors, and
-/// where the query is a chunk of the index; whether it is the one that filled the index is the caller's to check.
+/// where the query is chunks of the index; whether it is the one that filled the index is the caller's to check.
 ///
 /// Errors: `EmptyQuery`, `QueryTooLong`, `Filter`, `UnknownField`, `NoCollection`, `NoChunk`, `Options` (values out of range;
-/// dense search without vectors or without an embedder), and those of the index and the model. Cost: one pass over the
-/// vectors, the postings of the query's words, and what `k` results take.
+/// dense search without vectors or without an embedder), and those of the index and the models. Cost: one pass over the
+/// vectors, the postings of the query's words, what `k` results take, and the reranker where one is asked for.
 pub fn query(snapshot: &Snapshot, embedder: Option<&dyn Embedder>, query: &Query) -> Result<Hits> {
+    let mut hits = match search(snapshot, embedder, query, None)? {
+        Sought::Nothing { mode, notes } => nothing(snapshot, query, mode, notes),
+        Sought::Ranked(searched) => shown(snapshot, query, *searched)?,
+    };
+    if hits.hits.is_empty() {
+        hits.near_miss = near_miss(snapshot, embedder, query)?;
+    }
+    Ok(hits)
+}
+
+/// What a search came to.
+pub(super) enum Sought {
+    /// No chunk may be seen.
+    Nothing {
+        mode: Mode,
+        notes: Vec<String>,
+    },
+    Ranked(Box<Searched>),
+}
+
+/// Everything a search found out, before anything is made of it.
+pub(super) struct Searched {
+    pub mode: Mode,
+    pub words: LexicalQuery,
+    pub ranking: Ranking,
+    pub judged: Judged,
+    pub chosen: Chosen,
+    /// How many candidates each leg was asked for.
+    pub depth: usize,
+    pub notes: Vec<String>,
+    pub timings: Timings,
+}
+
+/// Searches and chooses. `depth`: candidates of each leg in place of the usual number.
+pub(super) fn search(
+    snapshot: &Snapshot,
+    embedder: Option<&dyn Embedder>,
+    query: &Query,
+    depth: Option<usize>,
+) -> Result<Sought> {
     let plan = plan(query)?;
     let subject = Subject::of(snapshot, query)?;
     if query.mmr.is_some() && snapshot.space().is_none() {
         return Err(Error::Options { what: "`mmr` compares vectors, and this index has none".into() });
     }
     let mut notes = Vec::new();
-    let (mode, dense) = settle(snapshot, embedder, &plan, &subject, &mut notes)?;
+    let known = subject.known(snapshot);
+    let (mode, dense) = settle(snapshot, embedder, &plan, &subject, known.as_deref(), &mut notes)?;
     let allowed = allowed(snapshot, query, &plan)?;
     // A chunk's text is not written in a query language.
-    let syntax = if query.like.is_some() { QuerySyntax::Plain } else { query.syntax };
-    let words = snapshot.lexical_query(&subject.text, syntax)?;
+    let syntax = if query.like.is_empty() { query.syntax } else { QuerySyntax::Plain };
+    let words = snapshot.lexical_query(&subject.words, syntax)?;
     if words.is_empty() && mode != Mode::Dense {
         notes.push("no word of the query can be searched for".to_owned());
     }
     if allowed.as_ref().is_some_and(Allowed::is_empty) {
         notes.push("the filter allows no chunk".to_owned());
-        return Ok(nothing(snapshot, query, mode, notes));
+        return Ok(Sought::Nothing { mode, notes });
     }
 
+    let without: Vec<ChunkId> = query.like.iter().chain(&query.unlike).copied().collect();
     let legs = Legs {
         snapshot,
         words: (mode != Mode::Dense).then_some(&words),
         dense,
         allowed: allowed.as_ref(),
         effort: query.effort,
-        without: query.like,
+        without: &without,
     };
     let mut timings = Timings::default();
-    let mut ranking = rank(&legs, &words, query, &plan, mode, plan.depth, &mut timings)?;
+    let mut depth = depth.unwrap_or(plan.depth);
+    let mut ranking = rank(&legs, &words, query, &plan, mode, depth, &mut timings)?;
+    let begun = Instant::now();
+    let mut judged = match &query.rerank {
+        Some(by) => rerank::judge(snapshot, by, &subject.words, &ranking.fused, &mut notes)?,
+        None => Judged::default(),
+    };
+    timings.rerank_ms = query.rerank.as_ref().map(|_| millis(begun.elapsed()));
+    judged.reorder(&mut ranking.fused);
     let mut chosen = select(snapshot, query, &words, &ranking, &mut timings)?;
     // Copies and a cap for each source may leave few of the first candidates: look further while there may be more.
-    let mut depth = plan.depth;
     while !chosen.passed.is_empty() && chosen.results.len() < plan.k && ranking.found.cut && depth < MAX_DEPTH {
         depth = (depth * DEEPER).min(MAX_DEPTH);
         let again = Legs { dense: ranking.found.vector.as_deref().map_or(Dense::Off, Dense::Known), ..legs };
         ranking = rank(&again, &words, query, &plan, mode, depth, &mut timings)?;
+        judged.reorder(&mut ranking.fused);
         chosen = select(snapshot, query, &words, &ranking, &mut timings)?;
     }
     if chosen.lost > 0 {
@@ -91,12 +143,20 @@ pub fn query(snapshot: &Snapshot, embedder: Option<&dyn Embedder>, query: &Query
     {
         notes.push("relevance is an estimate: it was calibrated with another embedding model".to_owned());
     }
+    Ok(Sought::Ranked(Box::new(Searched { mode, words, ranking, judged, chosen, depth, notes, timings })))
+}
 
+/// What is shown of a search.
+fn shown(snapshot: &Snapshot, query: &Query, searched: Searched) -> Result<Hits> {
+    let Searched { mode, words, ranking, judged, chosen, mut notes, mut timings, .. } = searched;
     let begun = Instant::now();
     let coverage = Coverage::of(snapshot, &words, &ranking, &chosen.results)?;
     let relevance = ranking.relevance(&coverage);
-    let shown = Shown { snapshot, query, words: &words, scale: ranking.scale, coverage: &coverage };
+    let shown = Shown { snapshot, query, words: &words, ranking: &ranking, judged: &judged, coverage: &coverage };
     let hits = shown.hits(chosen.results)?;
+    if query.like.is_empty() {
+        notes.extend(spelling(snapshot, &words)?);
+    }
     timings.load_ms += millis(begun.elapsed());
     Ok(Hits {
         hits,
@@ -107,24 +167,27 @@ pub fn query(snapshot: &Snapshot, embedder: Option<&dyn Embedder>, query: &Query
         weight: ranking.weight,
         fertility: ranking.gate.fertility,
         code: ranking.gate.code,
+        trust: ranking.gate.trust,
         generation: snapshot.generation(),
         candidates: ranking.fused.len(),
         work: ranking.found.work,
         effort: query.effort,
+        near_miss: None,
         notes,
         timings,
     })
 }
 
-/// What can be searched: the mode asked for, or by words alone where there are no vectors.
+/// What can be searched: the mode asked for, or by words alone where there are no vectors. `known`: the query's vector, if
+/// no text has to be encoded for it.
 fn settle<'a>(
     snapshot: &Snapshot,
     embedder: Option<&'a dyn Embedder>,
     plan: &Plan,
     subject: &'a Subject<'_>,
+    known: Option<&'a [f32]>,
     notes: &mut Vec<String>,
 ) -> Result<(Mode, Dense<'a>)> {
-    let like = subject.vector.is_some();
     match (plan.mode, snapshot.space()) {
         (Mode::Lexical, _) => Ok((Mode::Lexical, Dense::Off)),
         (Mode::Dense, None) => {
@@ -134,10 +197,13 @@ fn settle<'a>(
             notes.push("this index has no vectors: searched by words alone".to_owned());
             Ok((Mode::Lexical, Dense::Off))
         }
-        (mode @ (Mode::Hybrid | Mode::Dense), Some(space)) => match (subject.vector.as_deref(), embedder) {
-            (Some(vector), _) if like => Ok((mode, Dense::Known(vector))),
-            (_, Some(embedder)) => Ok((mode, Dense::Encode { embedder, text: &subject.text })),
-            (_, None) => Err(Error::Options {
+        (mode @ (Mode::Hybrid | Mode::Dense), Some(space)) => match (known, embedder) {
+            (Some(vector), _) => Ok((mode, Dense::Known(vector))),
+            (None, Some(embedder)) => {
+                let text = if subject.text.is_empty() { &subject.words } else { subject.text };
+                Ok((mode, Dense::Encode { embedder, text, lean: subject.lean.as_deref() }))
+            }
+            (None, None) => Err(Error::Options {
                 what: format!("the model `{}` is needed to search this index other than by words", space.model),
             }),
         },
@@ -173,10 +239,12 @@ fn nothing(snapshot: &Snapshot, query: &Query, mode: Mode, notes: Vec<String>) -
         weight: 0.0,
         fertility: 0.0,
         code: 0.0,
+        trust: 0.0,
         generation: snapshot.generation(),
         candidates: 0,
         work: Work::default(),
         effort: query.effort,
+        near_miss: None,
         notes,
         timings: Timings::default(),
     }
@@ -212,4 +280,4 @@ pub(super) fn millis(duration: Duration) -> f64 {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

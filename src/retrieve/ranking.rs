@@ -29,6 +29,10 @@ pub(super) struct Ranking {
     /// Of the dense leg.
     pub weight: f32,
     pub scale: Scale,
+    /// The first of the fused list, which lend the whole query their coverage, whatever reorders it later.
+    leaders: Vec<ChunkId>,
+    /// What a leg that is all there is adds to a score: 1, or what the first rank of both lists is worth to RRF.
+    unit: f32,
 }
 
 /// Runs both legs `depth` candidates deep and makes one list of them.
@@ -61,7 +65,9 @@ pub(super) fn rank(
         _ => Scale::WORDS,
     };
     timings.fuse_ms += millis(begun.elapsed());
-    Ok(Ranking { found, fused, gate, weight, scale })
+    let leaders = fused.iter().take(COVERAGE_OF).map(|fused| fused.candidate.id).collect();
+    let unit = if (mode, query.fusion) == (Mode::Hybrid, Fusion::Rrf) { fuse::RRF_UNIT } else { 1.0 };
+    Ok(Ranking { found, fused, gate, weight, scale, leaders, unit })
 }
 
 /// The fused list and the dense leg's weight in it.
@@ -79,9 +85,9 @@ fn order(candidates: &[Candidate], query: &Query, mode: Mode, gate: Gate, zero: 
 }
 
 impl Ranking {
-    /// The first results, which lend the whole query their coverage.
-    fn first(&self) -> impl Iterator<Item = ChunkId> + '_ {
-        self.fused.iter().take(COVERAGE_OF).map(|fused| fused.candidate.id)
+    /// What each leg adds to the fused score of a candidate: lexical, dense. Their sum is that score.
+    pub fn contributions(&self, fused: &Fused) -> (f32, f32) {
+        (self.unit * (1.0 - self.weight) * fused.lexical, self.unit * self.weight * fused.dense)
     }
 
     /// Relevance of the query as a whole: the highest cosine of the dense leg with the highest coverage of the first
@@ -91,7 +97,7 @@ impl Ranking {
             return 0.0;
         }
         let cosine = self.found.dense.first().map(|(_, cosine)| *cosine);
-        self.scale.relevance(cosine, self.first().map(|id| coverage.get(id)).fold(0.0, f32::max))
+        self.scale.relevance(cosine, self.leaders.iter().map(|id| coverage.get(*id)).fold(0.0, f32::max))
     }
 }
 
@@ -101,7 +107,8 @@ pub(super) struct Coverage(HashMap<ChunkId, f32>);
 impl Coverage {
     /// Of the first of a ranking and of the results, in one pass over the postings.
     pub fn of(snapshot: &Snapshot, words: &LexicalQuery, ranking: &Ranking, results: &[Selected]) -> Result<Self> {
-        let ids: BTreeSet<ChunkId> = ranking.first().chain(results.iter().map(|result| result.chunk.id)).collect();
+        let ids: BTreeSet<ChunkId> =
+            ranking.leaders.iter().copied().chain(results.iter().map(|result| result.chunk.id)).collect();
         let ids: Vec<ChunkId> = ids.into_iter().collect();
         let shares = snapshot.coverage(words, &ids)?;
         Ok(Self(ids.into_iter().zip(shares).collect()))

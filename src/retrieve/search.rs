@@ -12,6 +12,7 @@ use std::{
 use super::{
     Result,
     fuse::{Candidate, Gate, gate},
+    subject::mixed,
 };
 use crate::{
     index::{Allowed, Effort, LexicalQuery, Snapshot, Work},
@@ -28,6 +29,8 @@ pub(super) enum Dense<'a> {
     Encode {
         embedder: &'a dyn Embedder,
         text: &'a str,
+        /// What chunks that are liked or not add to it.
+        lean: Option<&'a [f32]>,
     },
     Known(&'a [f32]),
 }
@@ -41,8 +44,8 @@ pub(super) struct Legs<'a> {
     pub allowed: Option<&'a Allowed>,
     /// How much the dense leg may miss.
     pub effort: Effort,
-    /// A chunk that is not to be found.
-    pub without: Option<ChunkId>,
+    /// Chunks that are not to be found.
+    pub without: &'a [ChunkId],
 }
 
 /// What each leg brought, best first.
@@ -87,7 +90,7 @@ impl Legs<'_> {
         let (mut lexical, Encoded { vector, work, encoding, found: mut dense }) = (lexical?, dense?);
         let cut = lexical.len() >= depth || dense.len() >= depth;
         for leg in [&mut lexical, &mut dense] {
-            leg.retain(|(id, score)| Some(*id) != self.without && score.is_finite());
+            leg.retain(|(id, score)| !self.without.contains(id) && score.is_finite());
         }
         Ok(Found { lexical, dense, vector, work, encoding, cut })
     }
@@ -101,10 +104,10 @@ impl Legs<'_> {
     }
 
     fn vector(&self) -> Result<Option<Vec<f32>>> {
-        let (embedder, text) = match self.dense {
+        let (embedder, text, lean) = match self.dense {
             Dense::Off => return Ok(None),
             Dense::Known(vector) => return Ok(Some(vector.to_vec())),
-            Dense::Encode { embedder, text } => (embedder, text),
+            Dense::Encode { embedder, text, lean } => (embedder, text, lean),
         };
         let vector = embedder.embed_query(text)?;
         let dim = self.snapshot.space().map_or(vector.len(), |space| space.dim);
@@ -118,7 +121,11 @@ impl Legs<'_> {
                 model::Error::Run { model: model(), why: "a query has values that are no numbers".into() }.into()
             );
         }
-        Ok(Some(vector))
+        let normalised = self.snapshot.space().is_some_and(|space| space.normalised);
+        Ok(Some(match lean {
+            Some(lean) => mixed(Some(&vector), lean, normalised),
+            None => vector,
+        }))
     }
 }
 

@@ -32,9 +32,10 @@ impl Shingles {
     }
 
     /// Of a chunk with its title, its headings and what is repeated for it: they tell short texts apart and weigh little
-    /// beside long ones.
+    /// beside long ones. A title that is only the file's name says nothing of the text.
     pub fn of_chunk(chunk: &ChunkRecord) -> Self {
-        let names = chunk.title.iter().chain(&chunk.heading).chain([&chunk.context, &chunk.text]);
+        let title = chunk.title.iter().filter(|title| !is_name(title, &chunk.path));
+        let names = title.chain(&chunk.heading).chain([&chunk.context, &chunk.text]);
         Self::of_words(names.flat_map(|part| part.unicode_words()))
     }
 
@@ -63,6 +64,16 @@ impl Shingles {
     fn shares_enough(&self, shared: usize) -> bool {
         !self.is_empty() && shared as f32 >= CONTAINED * self.hashes.len() as f32
     }
+}
+
+/// Whether a title is the name of the file at a path, but for its extension and the signs in it.
+fn is_name(title: &str, path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    let plain =
+        |text: &str| text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect::<String>();
+    let title = plain(title);
+    title == plain(stem) || title == plain(name)
 }
 
 fn decides(norm: &str) -> bool {
@@ -126,6 +137,19 @@ mod tests {
             let mut taken = Taken::default();
             taken.add(others);
             assert_eq!(taken.holder(&shingles).is_some(), want, "{text} / {other}");
+        }
+    }
+
+    #[test]
+    fn a_file_name_is_no_title() {
+        for (title, path, want) in [
+            ("report-2024", "docs/report-2024.md", true),
+            ("Report 2024", "report_2024.pdf", true),
+            ("notes.md", "stdin/notes.md", true),
+            ("Handbook 2024", "docs/handbook.md", false),
+            ("a", "a/b.md", false),
+        ] {
+            assert_eq!(is_name(title, path), want, "{title} {path}");
         }
     }
 

@@ -4,6 +4,7 @@
 //! Useful for: turning results of the halls into JSON. Not for: deciding anything.
 
 mod eval;
+mod why;
 
 pub use eval::{
     EvalBar, EvalComparison, EvalConfiguration, EvalDifference, EvalDifferences, EvalInterval, EvalMade, EvalMeasured,
@@ -13,11 +14,12 @@ pub use eval::{
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+pub use why::{Place, Rule, WhyNotResult, WhyResult, Words};
 
 use crate::{
-    index::{ChunkRecord, Problem, SourceRecord, Stats, Status},
+    index::{ChunkRecord, Facets, Problem, SourceRecord, Stats, Status},
     ingest, retrieve,
-    types::{ChunkId, EmbeddingSpace, Kind, Lines, Pages, Pooling, SourceId, Span},
+    types::{ChunkId, EmbeddingSpace, Freshness, Kind, Lines, Pages, Pooling, SourceId, Span},
 };
 
 /// `[first, last]`.
@@ -108,6 +110,9 @@ pub struct QueryResult {
     pub fusion: &'static str,
     pub generation: u64,
     pub results: Vec<Hit>,
+    /// The best that a condition of the query left out, where there are no results.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub near_miss: Option<NearMiss>,
     pub notes: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explain: Option<QueryExplain>,
@@ -120,6 +125,8 @@ pub struct QueryExplain {
     pub weight: f64,
     pub fertility: f64,
     pub code: f64,
+    /// How far the encoder is trusted with the language: the gate on `weight`.
+    pub trust: f64,
     pub candidates: usize,
     /// Absent where the dense leg did not run.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -147,6 +154,8 @@ pub struct QueryTiming {
     pub search: f64,
     pub fuse: f64,
     pub load: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rerank: Option<f64>,
 }
 
 /// One result of a query.
@@ -157,6 +166,9 @@ pub struct Hit {
     pub relevance: f64,
     #[serde(flatten)]
     pub chunk: Chunk,
+    /// `stale`: its file has changed since it was ingested; `missing`: it is gone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<&'static str>,
     pub snippet: Snippet,
     /// Where the same text stands at the same place of other sources: copies, as far as can be seen.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -170,6 +182,40 @@ pub struct Hit {
     pub after: Vec<Chunk>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explain: Option<HitExplain>,
+}
+
+/// A chunk that would have been a result, and what left it out.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct NearMiss {
+    pub chunk_id: ChunkId,
+    pub path: String,
+    pub lines: Option<Pair>,
+    pub pages: Option<Pair>,
+    pub relevance: f64,
+    /// `min_score`, `filter`, `collection` or `mode`.
+    pub left_out_by: &'static str,
+    /// The flag that would let it in, or that would have to go.
+    pub remedy: String,
+}
+
+impl From<&retrieve::NearMiss> for NearMiss {
+    fn from(miss: &retrieve::NearMiss) -> Self {
+        let (left_out_by, remedy) = match miss.left_out_by {
+            retrieve::LeftOutBy::MinScore(least) => ("min_score", format!("--min-score {least:.2}")),
+            retrieve::LeftOutBy::Filter => ("filter", "leave out --filter".to_owned()),
+            retrieve::LeftOutBy::Collection => ("collection", format!("--collection {}", miss.chunk.collection)),
+            retrieve::LeftOutBy::Mode => ("mode", "--mode hybrid".to_owned()),
+        };
+        Self {
+            chunk_id: miss.chunk.id,
+            path: miss.chunk.path.clone(),
+            lines: lines(miss.chunk.lines),
+            pages: pages(miss.chunk.pages),
+            relevance: rounded(miss.relevance),
+            left_out_by,
+            remedy,
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -201,7 +247,34 @@ pub struct Snippet {
 pub struct HitExplain {
     pub lexical: Leg,
     pub dense: Leg,
+    /// The sum of both contributions: the score, unless a reranker gave another.
+    pub fused: f64,
+    /// The reranker's own score, where it judged the result.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rerank: Option<f64>,
     pub coverage: f64,
+}
+
+impl From<&retrieve::Explain> for HitExplain {
+    fn from(explain: &retrieve::Explain) -> Self {
+        Self {
+            lexical: Leg {
+                rank: explain.lexical_rank,
+                score: Some(rounded(explain.lexical_score)),
+                normalised: rounded(explain.lexical_normalised),
+                contribution: rounded(explain.lexical_contribution),
+            },
+            dense: Leg {
+                rank: explain.dense_rank,
+                score: explain.dense_score.map(rounded),
+                normalised: rounded(explain.dense_normalised),
+                contribution: rounded(explain.dense_contribution),
+            },
+            fused: rounded(explain.fused),
+            rerank: explain.rerank.map(rounded),
+            coverage: rounded(explain.coverage),
+        }
+    }
 }
 
 /// What one leg made of a result. `rank` is null where the leg's own list did not reach it.
@@ -210,6 +283,8 @@ pub struct Leg {
     pub rank: Option<usize>,
     pub score: Option<f64>,
     pub normalised: f64,
+    /// Weight × normalised score: the leg's part of the score.
+    pub contribution: f64,
 }
 
 impl From<&retrieve::Hit> for Hit {
@@ -226,25 +301,23 @@ impl From<&retrieve::Hit> for Hit {
             score: rounded(hit.score),
             relevance: rounded(hit.relevance),
             chunk: Chunk::from(&hit.chunk),
+            state: freshness_word(hit.freshness),
             snippet: Snippet { text: hit.chunk.text[hit.snippet.clone()].to_string(), highlights },
             copies: hit.copies.iter().map(Duplicate::from).collect(),
             duplicates: hit.duplicates.iter().map(Duplicate::from).collect(),
             before: hit.before.iter().map(Chunk::from).collect(),
             after: hit.after.iter().map(Chunk::from).collect(),
-            explain: hit.explain.as_ref().map(|explain| HitExplain {
-                lexical: Leg {
-                    rank: explain.lexical_rank,
-                    score: Some(rounded(explain.lexical_score)),
-                    normalised: rounded(explain.lexical_normalised),
-                },
-                dense: Leg {
-                    rank: explain.dense_rank,
-                    score: explain.dense_score.map(rounded),
-                    normalised: rounded(explain.dense_normalised),
-                },
-                coverage: rounded(explain.coverage),
-            }),
+            explain: hit.explain.as_ref().map(HitExplain::from),
         }
+    }
+}
+
+/// `None` where the file is as it was ingested, or nobody can tell.
+pub fn freshness_word(freshness: Freshness) -> Option<&'static str> {
+    match freshness {
+        Freshness::Fresh => None,
+        Freshness::Stale => Some("stale"),
+        Freshness::Missing => Some("missing"),
     }
 }
 
@@ -284,11 +357,13 @@ impl QueryResult {
             fusion: fusion_word(hits.fusion),
             generation: hits.generation,
             results: hits.hits.iter().map(Hit::from).collect(),
+            near_miss: hits.near_miss.as_ref().map(NearMiss::from),
             notes: hits.notes.clone(),
             explain: query.explain.then(|| QueryExplain {
                 weight: rounded(hits.weight),
                 fertility: rounded(hits.fertility),
                 code: rounded(hits.code),
+                trust: rounded(hits.trust),
                 candidates: hits.candidates,
                 dense: DenseExplain::of(hits),
             }),
@@ -297,6 +372,7 @@ impl QueryResult {
                 search: milliseconds(hits.timings.search_ms),
                 fuse: milliseconds(hits.timings.fuse_ms),
                 load: milliseconds(hits.timings.load_ms),
+                rerank: hits.timings.rerank_ms.map(milliseconds),
             },
         }
     }
@@ -411,6 +487,9 @@ pub struct AnswerSource {
     pub score: f64,
     pub relevance: f64,
     pub cited: bool,
+    /// `stale`: its file has changed since it was ingested; `missing`: it is gone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<&'static str>,
     /// Where the same text stands too, or text that says nothing more.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub copies: Vec<Duplicate>,
@@ -514,6 +593,7 @@ impl From<&retrieve::Source> for AnswerSource {
             score: rounded(source.score),
             relevance: rounded(source.relevance),
             cited: source.cited,
+            state: freshness_word(source.freshness),
             copies: source.copies.iter().map(Duplicate::from).collect(),
             text: source.text.clone(),
         }
@@ -735,6 +815,9 @@ pub struct StatusResult {
     pub embedder: Option<String>,
     pub failed: Vec<SourceSummary>,
     pub warned: Vec<SourceSummary>,
+    /// Documents by the facts that filters ask for, if they were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub facets: Option<Facets>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -865,6 +948,7 @@ impl StatusResult {
             embedder,
             failed: with(Status::Failed),
             warned: with(Status::Warned),
+            facets: None,
         }
     }
 }

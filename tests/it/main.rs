@@ -8,11 +8,14 @@ mod house;
 mod llama;
 #[path = "../llm_double/mod.rs"]
 mod llm_double;
+#[path = "../rerank_double/mod.rs"]
+mod rerank_double;
 
 mod ask;
 mod check;
 mod errors;
 mod eval;
+mod explain;
 mod first_minute;
 mod given;
 mod kill;

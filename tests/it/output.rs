@@ -105,6 +105,8 @@ fn help_names_verbs_that_work_and_no_others() {
         "list",
         "show",
         "rm",
+        "why",
+        "why-not",
         "verify",
         "eval",
         "tune",

@@ -7,7 +7,7 @@ use std::{
 
 use clap::ValueEnum;
 use rag::{
-    retrieve::{self, AnswerStatus, Ask, AskEvent, Strength, Support, Unsupported},
+    retrieve::{self, AnswerStatus, Ask, AskEvent, Query, Strength, Support, Unsupported},
     serve::wire,
 };
 
@@ -88,7 +88,10 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
         (Some(UnsupportedArg::Mark), _) | (None, _) => Unsupported::Mark,
     };
     let ask = Ask {
-        query: args.search.to_query(args.text.clone(), config, CANDIDATES),
+        query: Query {
+            rerank: args.search.reranker(&context.place, config)?,
+            ..args.search.to_query(args.text.clone(), config, CANDIDATES)
+        },
         max_tokens: args.max_tokens.or(config.number("llm.max_tokens").map(|n| n as u32)).unwrap_or(800),
         context_tokens: args.context_tokens.or(config.number("llm.context_tokens")).unwrap_or(8192),
         no_gate: args.no_gate,
@@ -123,7 +126,8 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
     if let Some(error) = broken {
         return Err(error.into());
     }
-    let answer = result?;
+    let mut answer = result?;
+    context.place.freshness(&snapshot).mark_cited(&mut answer);
     if streamed {
         context.screen.print("\n")?;
     }

@@ -28,7 +28,9 @@ pub fn run(context: &Context, _args: Args) -> Result<u8, Failure> {
         settings.push(wire::Setting { key: setting.key.to_string(), value, origin, help: setting.help.to_string() });
     }
     // Keys are shown as set or not, never as themselves.
-    for (key, variable) in [("llm.api_key", env::LLM_KEY), ("embed.api_key", env::EMBED_KEY)] {
+    for (key, variable) in
+        [("llm.api_key", env::LLM_KEY), ("embed.api_key", env::EMBED_KEY), ("rerank.api_key", env::RERANK_KEY)]
+    {
         let origin = backend::key_origin(variable);
         let value = origin.map(|_| serde_json::Value::from("***"));
         let origin = origin.map_or("unset".to_string(), |name| format!("environment {name}"));

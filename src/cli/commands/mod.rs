@@ -14,6 +14,8 @@ pub mod show;
 pub mod status;
 pub mod tune;
 pub mod verify;
+pub mod why;
+pub mod why_not;
 
 use super::{
     args::{Cli, Command},
@@ -48,6 +50,8 @@ pub fn run(cli: Cli) -> Result<u8, Failure> {
         Command::List(args) => list::run(&context, args),
         Command::Show(args) => show::run(&context, args),
         Command::Rm(args) => rm::run(&context, args),
+        Command::Why(args) => why::run(&context, args),
+        Command::WhyNot(args) => why_not::run(&context, args),
         Command::Verify(args) => verify::run(&context, args),
         Command::Eval(args) => eval::run(&context, args),
         Command::Tune(args) => tune::run(&context, args),

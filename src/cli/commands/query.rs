@@ -1,15 +1,17 @@
 //! `rag query`: ranked chunks, no LLM, no network.
 
+use std::time::Duration;
+
 use clap::ValueEnum;
 use rag::{
     index::{Effort, QuerySyntax},
-    retrieve::{self, Fusion, Mode, Query, Strength},
+    retrieve::{self, Fusion, Mode, Query, Rerank, Strength},
     serve::wire,
     types::ChunkId,
 };
 
 use super::Context;
-use crate::cli::{config::Config, exit, output::hits, report::Failure};
+use crate::cli::{args::duration, backend::Place, config::Config, exit, output::hits, report::Failure};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -18,13 +20,19 @@ pub struct Args {
     text: Option<String>,
     #[command(flatten)]
     pub search: SearchArgs,
-    /// Find chunks like this one
-    #[arg(long, value_name = "ID", conflicts_with = "text")]
-    like: Option<ChunkId>,
+    /// Find chunks like this one; with TEXT: lead it there (can be repeated)
+    #[arg(long, value_name = "ID")]
+    like: Vec<ChunkId>,
+    /// Lead away from this chunk (can be repeated)
+    #[arg(long, value_name = "ID")]
+    unlike: Vec<ChunkId>,
     /// Add so many neighbour chunks before and after each result
     #[arg(long, value_name = "N", default_value_t = 0)]
     context: usize,
-    /// Show the ranks and scores of both legs
+    /// Add the rest of what a result stands in
+    #[arg(long, value_enum, value_name = "WHAT")]
+    expand: Option<Expand>,
+    /// Show the ranks and scores of both legs, and what each adds
     #[arg(long)]
     explain: bool,
     /// Print results in this form
@@ -62,6 +70,12 @@ pub struct SearchArgs {
     /// Walk the graphs of a large index with this many candidates, whatever recall they reach
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
     pub ef: Option<u16>,
+    /// Have the first 20 results put in order by the reranker that your settings name
+    #[arg(long)]
+    pub rerank: bool,
+    /// Wait so long for the reranker, then keep the order of the search [default: 2s]
+    #[arg(long, value_name = "TIME", value_parser = duration, requires = "rerank")]
+    pub rerank_budget: Option<Duration>,
     /// Show copies and near-copies of a result as results of their own
     #[arg(long)]
     pub duplicates: bool,
@@ -88,6 +102,12 @@ pub enum Format {
     Paths,
     /// Numbered passages for a prompt
     Context,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Expand {
+    /// The chunks under the same headings
+    Section,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -158,15 +178,26 @@ impl SearchArgs {
     }
 }
 
+impl SearchArgs {
+    /// The reranker, if one is asked for.
+    pub fn reranker(&self, place: &Place, config: &Config) -> Result<Option<Rerank>, Failure> {
+        self.rerank.then(|| place.reranker(config, self.rerank_budget)).transpose()
+    }
+}
+
 pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
     let k = context.config.number("retrieve.k").unwrap_or(10);
     let mut query = args.search.to_query(args.text.unwrap_or_default(), &context.config, k);
     query.context = args.context;
+    query.section = args.expand == Some(Expand::Section);
     query.like = args.like;
+    query.unlike = args.unlike;
     query.explain = args.explain;
+    query.rerank = args.search.reranker(&context.place, &context.config)?;
     let snapshot = context.place.open()?.snapshot()?;
     let embedder = context.place.query_embedder(&context.config, &snapshot, query.mode)?;
-    let hits = retrieve::query(&snapshot, embedder.as_deref(), &query)?;
+    let mut hits = retrieve::query(&snapshot, embedder.as_deref(), &query)?;
+    context.place.freshness(&snapshot).mark(&mut hits);
     let places = context.place.places(&snapshot);
     let format = if context.screen.json { Format::Json } else { args.format.unwrap_or(Format::Text) };
     match format {
@@ -189,6 +220,9 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
     }
     if hits.hits.is_empty() {
         context.screen.note("nothing in the documents matches");
+        if let Some(miss) = &hits.near_miss {
+            context.screen.note(&hits::near_miss(miss));
+        }
         return Ok(exit::NO);
     }
     Ok(match hits.strength {

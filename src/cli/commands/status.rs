@@ -1,6 +1,6 @@
 //! `rag status`: what the index holds, by its own account, and what went wrong.
 
-use rag::serve::wire;
+use rag::{index::Facets, retrieve, serve::wire};
 
 use super::Context;
 use crate::cli::{
@@ -12,15 +12,24 @@ use crate::cli::{
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Name only what failed or is doubtful, with the reasons
-    #[arg(long)]
+    #[arg(long, conflicts_with = "facets")]
     problems: bool,
+    /// Count documents by type, language, tag, folder, author and year: what filters can ask for
+    #[arg(long)]
+    facets: bool,
+    /// Count only documents that this filter allows (with --facets)
+    #[arg(long, value_name = "EXPR", requires = "facets")]
+    filter: Option<String>,
+    /// Count this collection only (with --facets)
+    #[arg(long, value_name = "NAME", requires = "facets")]
+    collection: Option<String>,
 }
 
 pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
     let snapshot = context.place.open()?.snapshot()?;
     let sources = snapshot.sources(None)?;
     let embedder = context.place.embedder_name(&context.config, snapshot.space());
-    let status = wire::StatusResult::new(
+    let mut status = wire::StatusResult::new(
         context.place.dir.display().to_string(),
         snapshot.generation(),
         snapshot.roots().clone(),
@@ -29,8 +38,20 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
         embedder,
         &sources,
     );
+    if args.facets {
+        let collection = args.collection.as_deref();
+        let counted = match args.filter.as_ref().filter(|filter| !filter.trim().is_empty()) {
+            Some(filter) => snapshot.sources_where(&retrieve::filter::parse(filter)?, collection)?,
+            None => snapshot.sources(collection)?,
+        };
+        status.facets = Some(Facets::of(&counted));
+    }
     if context.screen.json {
         context.screen.print_json(&status)?;
+        return Ok(exit::OK);
+    }
+    if let Some(facets) = &status.facets {
+        context.screen.print(&facet_lines(facets))?;
         return Ok(exit::OK);
     }
     let mut out = if args.problems { String::new() } else { account(&status) };
@@ -48,6 +69,37 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
     }
     context.screen.print(&out)?;
     Ok(exit::OK)
+}
+
+/// So many values of a fact are named on the screen, the commonest first; JSON has all.
+const MAX_VALUES: usize = 20;
+
+/// Each fact with its values, as a filter would ask for them.
+fn facet_lines(facets: &Facets) -> String {
+    let mut out = format!("{}\n", count(facets.documents, "document"));
+    let tags = facets.tags.iter().map(|(key, counts)| (format!("tag.{key}"), counts));
+    let facts = [
+        ("type", &facets.types),
+        ("lang", &facets.lang),
+        ("path", &facets.folders),
+        ("author", &facets.author),
+        ("year", &facets.year),
+        ("collection", &facets.collection),
+        ("status", &facets.status),
+    ];
+    for (name, counts) in facts.into_iter().map(|(name, counts)| (name.to_owned(), counts)).chain(tags) {
+        if counts.is_empty() {
+            continue;
+        }
+        let mut values: Vec<(&String, u64)> = counts.iter().map(|(value, n)| (value, *n)).collect();
+        values.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
+        let more = values.len().saturating_sub(MAX_VALUES);
+        let mut parts: Vec<String> = values.iter().take(MAX_VALUES).map(|(value, n)| format!("{value} {n}")).collect();
+        parts.extend((more > 0).then(|| format!("and {more} more")));
+        out.push_str(&sanitize::line(&format!("{name:>12}  {}", parts.join(", "))));
+        out.push('\n');
+    }
+    out
 }
 
 /// What the index holds, a line each.

@@ -43,7 +43,8 @@ pub fn text(screen: &Screen, places: &Places, answer: &Answer, streamed: bool) -
         for source in cited {
             let place = places.show(screen, &source.path, source.lines, source.pages);
             let quote = quote(answer, source.n).map(|quote| format!(" — “{quote}”")).unwrap_or_default();
-            out.push_str(&format!("  [{}] {place}{}\n", source.n, screen.paint(Style::Dim, &quote)));
+            let state = hits::state(screen, source.freshness);
+            out.push_str(&format!("  [{}] {place}{}{state}\n", source.n, screen.paint(Style::Dim, &quote)));
             let copies = source.copies.iter().map(|copy| copy.path.as_str());
             if let Some(line) = hits::also_in(copies) {
                 out.push_str(&screen.paint(Style::Dim, &format!("      {line}\n")));

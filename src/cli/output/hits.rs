@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 
 use rag::{
     index::ChunkRecord,
-    retrieve::{Hit, Hits},
-    serve::wire::DenseExplain,
+    retrieve::{Hit, Hits, LeftOutBy, NearMiss},
+    serve::wire::{self, DenseExplain, freshness_word},
+    types::Freshness,
 };
 
 use super::{
@@ -22,8 +23,13 @@ pub fn text(screen: &Screen, places: &Places, hits: &Hits, explain: bool) -> Str
     let mut out = String::new();
     if explain {
         let line = format!(
-            "weight of dense {:.3} · fertility {:.2} · code {:.2} · {} candidates",
-            hits.weight, hits.fertility, hits.code, hits.candidates
+            "weight of dense {:.3}, of lexical {:.3} · fertility {:.2} · trust {:.2} · code {:.2} · {} candidates",
+            hits.weight,
+            1.0 - hits.weight,
+            hits.fertility,
+            hits.trust,
+            hits.code,
+            hits.candidates
         );
         push_line(&mut out, &screen.paint(Style::Dim, &line));
         if let Some(dense) = DenseExplain::of(hits) {
@@ -38,7 +44,8 @@ pub fn text(screen: &Screen, places: &Places, hits: &Hits, explain: bool) -> Str
         let rank = screen.paint(Style::Bold, &format!("{}.", hit.rank));
         let id = screen.paint(Style::Dim, &chunk.id.to_string());
         let gap = if heading.is_empty() { "" } else { "  " };
-        push_line(&mut out, &format!("{rank} {place}{gap}{heading}  {relevance}  {id}"));
+        let state = state(screen, hit.freshness);
+        push_line(&mut out, &format!("{rank} {place}{gap}{heading}  {relevance}  {id}{state}"));
         for line in hit.before.iter().flat_map(|chunk| chunk.text.lines()) {
             push_line(&mut out, &screen.paint(Style::Dim, &format!("   {}", sanitize::line(line))));
         }
@@ -55,12 +62,17 @@ pub fn text(screen: &Screen, places: &Places, hits: &Hits, explain: bool) -> Str
         }
         if let Some(explain) = &hit.explain {
             let rank = |rank: Option<usize>| rank.map_or("–".to_string(), |rank| format!("#{rank}"));
+            let reranked = explain.rerank.map(|score| format!("score {:.4} by reranker {score:.3} · ", hit.score));
             let line = format!(
-                "   score {:.4} = lexical {} {:.3} → {:.3}, dense {} {} → {:.3} · coverage {:.2}",
-                hit.score,
+                "   {}{} {:.4} = lexical {:.4} ({} {:.3} → {:.3}) + dense {:.4} ({} {} → {:.3}) · coverage {:.2}",
+                reranked.as_deref().unwrap_or_default(),
+                if reranked.is_some() { "fused" } else { "score" },
+                explain.fused,
+                explain.lexical_contribution,
                 rank(explain.lexical_rank),
                 explain.lexical_score,
                 explain.lexical_normalised,
+                explain.dense_contribution,
                 rank(explain.dense_rank),
                 explain.dense_score.map_or("–".to_string(), |score| format!("{score:.3}")),
                 explain.dense_normalised,
@@ -70,6 +82,29 @@ pub fn text(screen: &Screen, places: &Places, hits: &Hits, explain: bool) -> Str
         }
     }
     out
+}
+
+/// ` (stale)`, ` (missing)`, or nothing.
+pub fn state(screen: &Screen, freshness: Freshness) -> String {
+    freshness_word(freshness)
+        .map_or(String::new(), |word| format!("  {}", screen.paint(Style::Warn, &format!("({word})"))))
+}
+
+/// What to try where nothing was found.
+pub fn near_miss(miss: &NearMiss) -> String {
+    let place = location(&miss.chunk.path, miss.chunk.lines, miss.chunk.pages);
+    let relevance = miss.relevance;
+    let shown = wire::NearMiss::from(miss);
+    match miss.left_out_by {
+        LeftOutBy::MinScore(_) => {
+            format!("the best left out is {place}, relevance {relevance:.2}: `{}` lets it in", shown.remedy)
+        }
+        LeftOutBy::Filter => format!("without the filter the best is {place}, relevance {relevance:.2}"),
+        LeftOutBy::Collection => {
+            format!("in another collection the best is {place}, relevance {relevance:.2}: `{}`", shown.remedy)
+        }
+        LeftOutBy::Mode => format!("by meaning the best is {place}, relevance {relevance:.2}: `{}`", shown.remedy),
+    }
 }
 
 /// `also in a.md, b.md`, few of many; `None` of nothing.

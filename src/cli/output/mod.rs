@@ -9,6 +9,7 @@ pub mod progress;
 pub mod sanitize;
 pub mod sources;
 pub mod summary;
+pub mod why;
 
 use std::io::{self, BufWriter, IsTerminal as _, Write as _};
 

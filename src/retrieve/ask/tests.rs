@@ -68,6 +68,8 @@ fn hits_of(texts: &[&str], strength: Strength) -> Hits {
         weight: 0.5,
         fertility: 1.2,
         code: 0.0,
+        trust: 1.0,
+        near_miss: None,
         generation: 7,
         candidates: texts.len(),
         notes: vec!["as found".into()],

@@ -9,7 +9,7 @@ mod others;
 
 pub use blend::DENSE_WEIGHT;
 pub(super) use blend::{Blend, Gate, LOOKED_AT, gate, weight};
-pub(super) use others::{dbsf, rrf, weighted};
+pub(super) use others::{RRF_UNIT, dbsf, rrf, weighted};
 
 use crate::types::{ChunkId, Score};
 

@@ -5,6 +5,8 @@ use crate::types::Score;
 
 /// Softens the first ranks of RRF. Cormack, Clarke, Büttcher, SIGIR 2009.
 pub(in crate::retrieve) const RRF_K: f32 = 60.0;
+/// What a chunk scores that is first in both lists.
+pub(in crate::retrieve) const RRF_UNIT: f32 = 2.0 / (RRF_K + 1.0);
 /// DBSF: so many standard deviations below the mean are 0, above it 1.
 pub(in crate::retrieve) const DBSF_DEVIATIONS: f32 = 3.0;
 /// Where all scores of a leg are equal they say nothing: each counts the middle.

@@ -1,29 +1,32 @@
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use super::*;
-use crate::retrieve::Fusion;
+use crate::retrieve::{Fusion, LeftOutBy, Rerank};
 use crate::{
     index::{ChunkRecord, Index, NewChunk, Settings, SourceRecord, Status, WriterOptions},
-    model::{self, fake::FakeEmbedder},
+    model::{
+        self,
+        fake::{FakeEmbedder, FakeReranker},
+    },
     types::{EmbeddingSpace, SourcePath, Span},
 };
 
 /// An index in a folder of its own, that lives as long as it.
-struct House {
-    snapshot: Snapshot,
-    embedder: FakeEmbedder,
+pub(in crate::retrieve) struct House {
+    pub snapshot: Snapshot,
+    pub embedder: FakeEmbedder,
     _dir: tempfile::TempDir,
 }
 
 /// A source: its path, collection and chunks.
-type Source = (String, &'static str, Vec<String>);
+pub(in crate::retrieve) type Source = (String, &'static str, Vec<String>);
 
-fn source(path: &str, chunks: &[&str]) -> Source {
+pub(in crate::retrieve) fn source(path: &str, chunks: &[&str]) -> Source {
     (path.to_owned(), "default", chunks.iter().map(|&chunk| chunk.to_owned()).collect())
 }
 
 impl House {
-    fn new(sources: &[Source]) -> Self {
+    pub fn new(sources: &[Source]) -> Self {
         Self::build(sources, true)
     }
 
@@ -116,7 +119,7 @@ fn records(path: &str, collection: &str, texts: &[String]) -> (SourceRecord, Vec
     (record, chunks)
 }
 
-fn text(text: &str) -> Query {
+pub(in crate::retrieve) fn text(text: &str) -> Query {
     Query { text: text.into(), ..Query::default() }
 }
 
@@ -272,15 +275,15 @@ fn a_cap_for_each_source_looks_further_than_the_first_candidates() {
 fn more_like_a_chunk() {
     let house = House::new(&handbook());
     let id = house.ask(&text("refund receipt")).unwrap().hits[0].chunk.id;
-    let asked = Query { like: Some(id), k: 2, ..Query::default() };
+    let asked = Query { like: vec![id], k: 2, ..Query::default() };
     // Its own vector is in the index: no model is needed.
     let hits = query(&house.snapshot, None, &asked).unwrap();
     assert_eq!(hits.hits.len(), 2);
     assert!(hits.hits.iter().all(|hit| hit.chunk.id != id));
     let code = house.ask(&text("println")).unwrap().hits[0].chunk.id;
     let syntax = QuerySyntax::Tantivy;
-    house.ask(&Query { like: Some(code), syntax, ..Query::default() }).expect("a chunk's text is no query language");
-    let missing = Query { like: Some(ChunkId(1)), ..Query::default() };
+    house.ask(&Query { like: vec![code], syntax, ..Query::default() }).expect("a chunk's text is no query language");
+    let missing = Query { like: vec![ChunkId(1)], ..Query::default() };
     assert!(matches!(house.ask(&missing), Err(Error::NoChunk { id: ChunkId(1) })));
 }
 
@@ -414,9 +417,10 @@ fn near_copies_are_one_result_and_make_room() {
         let hits = house.ask(&asked).unwrap().hits;
         assert_eq!(hits.len(), 5, "{mmr:?}: there are more than five different texts");
         assert!(hits[0].chunk.text.starts_with(same));
+        // Diversity fills the results before it comes to the copies.
         let others = hits[0].copies.len() + hits[0].duplicates.len();
-        assert!(others > 90, "{mmr:?}: {others}");
-        assert!(!hits[0].duplicates.is_empty() && !hits[0].copies.is_empty());
+        assert!(mmr.is_some() || others == 119, "{others}");
+        assert!(mmr.is_some() || !(hits[0].duplicates.is_empty() || hits[0].copies.is_empty()));
         assert!(hits[1..].iter().all(|hit| !hit.chunk.text.starts_with(same)));
         let kept = house.ask(&Query { duplicates: true, ..asked }).unwrap().hits;
         assert!(kept.iter().all(|hit| hit.copies.is_empty() && hit.duplicates.is_empty()));
@@ -433,4 +437,168 @@ fn texts_that_differ_in_a_number_are_no_copies() {
     let hits = house.ask(&text("when is a refund paid")).unwrap().hits;
     assert_eq!(hits.iter().map(|hit| hit.copies.len() + hit.duplicates.len()).sum::<usize>(), 1);
     assert_eq!(hits.len(), 2);
+}
+
+#[test]
+fn likes_and_unlikes_move_both_legs() {
+    let house = House::new(&[
+        source("tea.md", &["green tea from the hills"]),
+        source("pot.md", &["an iron pot for green tea"]),
+        source(
+            "paint.md",
+            &[
+                "green paint for the fence",
+                "paint dries in the sun",
+                "a fence of green boards",
+                "green green green varnish",
+            ],
+        ),
+    ]);
+    let id = |words: &str| house.ask(&text(words)).unwrap().hits[0].chunk.id;
+    let (tea, paint, pot) = (id("tea from the hills"), id("green paint for the fence"), id("iron pot"));
+    for mode in [Mode::Hybrid, Mode::Lexical, Mode::Dense] {
+        let plain = Query { mode, ..text("green") };
+        let away = Query { unlike: vec![paint], ..plain.clone() };
+        let towards = Query { like: vec![tea], ..plain.clone() };
+        let found = |asked: &Query| house.ask(asked).unwrap().hits;
+        assert!(found(&away).iter().all(|hit| hit.chunk.id != paint), "{mode:?}");
+        assert!(found(&towards).iter().all(|hit| hit.chunk.id != tea), "{mode:?}");
+        if mode == Mode::Lexical {
+            assert_eq!(found(&towards)[0].chunk.id, pot, "it shares a word that is rare");
+        }
+        let both = Query { like: vec![tea, pot], unlike: vec![paint], mode, ..Query::default() };
+        let hits = found(&both);
+        assert!(!hits.is_empty() && hits.iter().all(|hit| ![tea, pot, paint].contains(&hit.chunk.id)), "{mode:?}");
+    }
+    // What is unlike takes the words it shares away from what is liked.
+    let words = |like: Vec<ChunkId>, unlike: Vec<ChunkId>| {
+        Subject::of(&house.snapshot, &Query { like, unlike, ..Query::default() }).unwrap().words.into_owned()
+    };
+    assert_eq!(words(vec![tea], vec![]).trim(), "green tea from the hills");
+    let (fence, varnish) = (id("fence of green boards"), id("varnish"));
+    assert!(words(vec![tea], vec![fence]).contains("green"), "a third as much takes no single word");
+    assert!(!words(vec![tea], vec![varnish]).contains("green"), "three times as often does");
+}
+
+#[test]
+fn contributions_add_up_to_the_score() {
+    let house = House::new(&handbook());
+    for fusion in [Fusion::Blend, Fusion::Rrf, Fusion::Weighted, Fusion::Dbsf] {
+        for (mode, alpha) in
+            [(Mode::Hybrid, None), (Mode::Hybrid, Some(0.8)), (Mode::Lexical, None), (Mode::Dense, None)]
+        {
+            let asked = Query { fusion, mode, alpha, explain: true, ..text("the office pays refunds") };
+            for hit in house.ask(&asked).unwrap().hits {
+                let explain = hit.explain.unwrap();
+                let sum = explain.lexical_contribution + explain.dense_contribution;
+                assert!((sum - hit.score).abs() < 1e-6, "{fusion:?} {mode:?}: {sum} is not {}", hit.score);
+                assert_eq!((explain.fused, explain.rerank), (hit.score, None));
+            }
+        }
+    }
+}
+
+#[test]
+fn what_was_left_out_is_told_where_nothing_is_found() {
+    let house = House::new(&[
+        source("refunds.md", &["Refunds take ten days."]),
+        source("travel.pdf", &["Trains are booked by the office."]),
+        ("x.md".into(), "home", vec!["a kettle".into()]),
+    ]);
+    let miss = |asked: &Query| house.ask(asked).unwrap().near_miss;
+    let left_out_by = |asked: &Query| miss(asked).map(|miss| miss.left_out_by);
+    assert_eq!(miss(&text("refunds")), None, "something was found");
+    let filtered = Query { filter: Some("type:csv".into()), ..text("refunds") };
+    assert_eq!(left_out_by(&filtered), Some(LeftOutBy::Filter));
+    let words = Query { mode: Mode::Lexical, ..text("reimbursement") };
+    assert_eq!(left_out_by(&words), Some(LeftOutBy::Mode));
+    let elsewhere = Query { mode: Mode::Lexical, collection: Some("home".into()), ..text("refunds") };
+    assert_eq!(left_out_by(&elsewhere), Some(LeftOutBy::Collection));
+    let strict = Query { min_score: Some(1.0), ..text("trains and refunds") };
+    let Some(LeftOutBy::MinScore(least)) = left_out_by(&strict) else { panic!("{:?}", miss(&strict)) };
+    assert!(!house.ask(&Query { min_score: Some(least), ..strict }).unwrap().hits.is_empty(), "{least} lets it in");
+}
+
+#[test]
+fn a_word_that_occurs_nowhere_gets_a_suggestion() {
+    let house = House::new(&handbook());
+    let notes = |words: &str| house.ask(&text(words)).unwrap().notes;
+    assert_eq!(notes("how long do refnuds take"), ["did you mean `refunds` for `refnuds`?"]);
+    assert!(notes("refunding trains").is_empty(), "another form of a word is known");
+    assert!(notes("zebra").is_empty());
+}
+
+fn reranked_by(word: &str, budget: Duration) -> Option<Rerank> {
+    Some(Rerank { reranker: Arc::new(FakeReranker { word: word.into() }), budget })
+}
+
+#[test]
+fn a_reranker_orders_the_first_and_says_why() {
+    let house = House::new(&handbook());
+    let asked = Query { explain: true, rerank: reranked_by("office", Duration::from_secs(1)), ..text("refund") };
+    let hits = house.ask(&asked).unwrap();
+    assert!(hits.hits[0].chunk.text.contains("office") && hits.hits[1].chunk.text.contains("office"));
+    assert!(hits.hits.is_sorted_by(|a, b| a.score >= b.score));
+    assert!(hits.timings.rerank_ms.is_some());
+    let first = hits.hits[0].explain.as_ref().unwrap();
+    assert_eq!(first.rerank, Some(1.0));
+    assert!((first.fused - first.lexical_contribution - first.dense_contribution).abs() < 1e-6);
+    let plain = house.ask(&text("refund")).unwrap();
+    assert_eq!((hits.relevance, hits.strength), (plain.relevance, plain.strength), "relevance is not the reranker's");
+}
+
+#[test]
+fn a_reranker_that_is_late_changes_nothing_but_a_note() {
+    let house = House::new(&handbook());
+    let plain = house.found(&text("refund"));
+    let late = house.ask(&Query { rerank: reranked_by("office", Duration::ZERO), ..text("refund") }).unwrap();
+    assert_eq!(late.hits.iter().map(|hit| hit.chunk.text.clone()).collect::<Vec<_>>(), plain);
+    assert!(late.notes.iter().any(|note| note.contains("did not rerank within 0 s")), "{:?}", late.notes);
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn conditions_hold_whatever_orders_the_results(
+        mode in proptest::sample::select(vec![Mode::Hybrid, Mode::Lexical, Mode::Dense]),
+        fusion in proptest::sample::select(vec![Fusion::Blend, Fusion::Rrf, Fusion::Weighted, Fusion::Dbsf]),
+        mmr in proptest::option::of(0.0..=1.0f32),
+        rerank in proptest::bool::ANY,
+        like in proptest::bool::ANY,
+        duplicates in proptest::bool::ANY,
+        per_source in proptest::option::of(1..3usize),
+        min_score in proptest::option::of(0.0..=1.0f32),
+        k in 1..12usize,
+        words in "(office|refund|trains|flights|harbour| ){1,4}",
+    ) {
+        // Made once: an index is the slow part.
+        static HOUSE: std::sync::LazyLock<House> = std::sync::LazyLock::new(|| {
+            let mut sources = handbook();
+            sources.extend((0..30).map(|i| source(&format!("n{i}.txt"), &[&format!("the office of harbour {i}"), "a refund"])));
+            sources.push(("refunds.md".into(), "home", vec!["refund at home, flights and trains".into()]));
+            House::new(&sources)
+        });
+        let named = HOUSE.ask(&text("trains")).unwrap().hits[0].chunk.id;
+        let asked = Query {
+            mode, fusion, mmr, k, per_source, min_score, duplicates,
+            rerank: if rerank { reranked_by("office", Duration::from_secs(1)) } else { None },
+            like: if like { vec![named] } else { vec![] },
+            filter: Some("type:md".into()),
+            collection: Some("default".into()),
+            ..text(&format!("x {words}"))
+        };
+        let hits = HOUSE.ask(&asked).unwrap().hits;
+        proptest::prop_assert!(hits.len() <= k);
+        let mut of_source: BTreeMap<String, usize> = BTreeMap::new();
+        for hit in &hits {
+            proptest::prop_assert!(hit.chunk.path.ends_with(".md") && hit.chunk.collection == "default");
+            proptest::prop_assert!(hit.copies.iter().chain(&hit.duplicates).all(|copy| copy.path.ends_with(".md")));
+            proptest::prop_assert!(min_score.is_none_or(|least| hit.relevance >= least));
+            proptest::prop_assert!(!like || hit.chunk.id != named);
+            *of_source.entry(hit.chunk.path.clone()).or_default() += 1;
+        }
+        proptest::prop_assert!(per_source.is_none_or(|most| of_source.values().all(|count| *count <= most)));
+        proptest::prop_assert!(mmr.is_some() || hits.is_sorted_by(|a, b| a.score >= b.score));
+    }
 }

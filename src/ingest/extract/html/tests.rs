@@ -8,7 +8,13 @@ use crate::ingest::{
 fn extract(html: &str) -> Document {
     let limits = Limits::default();
     let document = Html
-        .extract(Input { bytes: html.into(), format: Format::Html, limits: &limits, passwords: &Passwords::default() })
+        .extract(Input {
+            bytes: html.into(),
+            format: Format::Html,
+            limits: &limits,
+            passwords: &Passwords::default(),
+            pages: &[],
+        })
         .expect("a page always has text");
     assert_eq!(document.check(), Ok(()), "{html}");
     document
