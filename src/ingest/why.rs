@@ -227,14 +227,17 @@ fn format(place: &Path, archives: bool) -> Result<&'static str, Why> {
     let opened = fs::File::open(place).map_err(|error| unreadable(&error))?;
     opened.take(LOOKED_AT_BYTES).read_to_end(&mut bytes).map_err(|error| unreadable(&error))?;
     let name = place.file_name().unwrap_or_default().to_string_lossy();
-    match detect::detect(&name, &bytes) {
-        Format::Binary => Err(because("binary", "it is neither text nor of a format that is known")),
-        Format::Unsupported(word) => Err(because("unsupported", format!("{word} is not read"))),
-        Format::Zip | Format::Tar | Format::Gzip if !archives => {
-            Err(because("unsupported", "an archive; `--archives` reads what is in it"))
-        }
-        format => Ok(format.word()),
+    let format = detect::detect(&name, &bytes);
+    if format == Format::Binary {
+        return Err(because("binary", "it is neither text nor of a format that is known"));
     }
+    if let Format::Unsupported(word) = format {
+        return Err(because("unsupported", format!("{word} is not read")));
+    }
+    if !archives && matches!(format, Format::Zip | Format::Tar | Format::Gzip) {
+        return Err(because("unsupported", "an archive; `--archives` reads what is in it"));
+    }
+    Ok(format.word())
 }
 
 impl Why {

@@ -38,11 +38,9 @@ pub(super) fn near_miss(
         let id: ChunkId = best.chunk.id;
         let coverage = snapshot.coverage(&found.words, &[id])?.first().copied().unwrap_or_default();
         let relevance = found.ranking.scale.relevance(best.fused.candidate.cosine, coverage);
-        let left_out_by = match by {
-            // Rounded down, so that the number that is shown lets it in.
-            LeftOutBy::MinScore(_) => LeftOutBy::MinScore((relevance * 100.0).floor() / 100.0),
-            other => other,
-        };
+        // Rounded down, so that the number that is shown lets it in.
+        let enough = (relevance * 100.0).floor() / 100.0;
+        let left_out_by = if matches!(by, LeftOutBy::MinScore(_)) { LeftOutBy::MinScore(enough) } else { by };
         return Ok(Some(NearMiss { chunk: best.chunk, relevance, left_out_by }));
     }
     Ok(None)
