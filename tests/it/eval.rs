@@ -191,10 +191,13 @@ fn an_index_that_is_kept_makes_the_next_run_quick() {
     let house = birds();
     let eval = || rag_in(&house, &["eval", "birds", "--index", "kept", "--json"]).ok().json("rag.eval/1");
     let first = eval();
-    let before = contents(&house.path("kept"));
+    // The lock names its last holder.
+    let kept =
+        || contents(&house.path("kept")).into_iter().filter(|(path, _)| !path.ends_with("lock")).collect::<Vec<_>>();
+    let before = kept();
     let second = eval();
     assert_eq!(first["metrics"], second["metrics"]);
-    assert_eq!(before, contents(&house.path("kept")), "nothing is written for what is unchanged");
+    assert!(before == kept(), "nothing is written for what is unchanged");
     // A title that changes is a change, and so is a document that goes.
     let text = std::fs::read_to_string(house.path("birds/corpus.jsonl")).unwrap();
     let fewer: String = text.replace("\"Owl\"", "\"Tyto\"").lines().skip(1).map(|line| format!("{line}\n")).collect();
