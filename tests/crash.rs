@@ -36,12 +36,15 @@ enum Scenario {
     Replace,
     Remove,
     Merge,
+    Compact,
+    Reembed,
+    Unembed,
 }
 
-use Scenario::{Create, FirstIngest, Merge, Remove, Replace};
+use Scenario::{Compact, Create, FirstIngest, Merge, Reembed, Remove, Replace, Unembed};
 
 impl Scenario {
-    const ALL: [Self; 5] = [Create, FirstIngest, Replace, Remove, Merge];
+    const ALL: [Self; 8] = [Create, FirstIngest, Replace, Remove, Merge, Compact, Reembed, Unembed];
 
     fn named(name: &str) -> Self {
         Self::ALL.into_iter().find(|scenario| format!("{scenario:?}") == name).unwrap()
@@ -52,7 +55,7 @@ impl Scenario {
         match self {
             Create => return None,
             FirstIngest => drop(create(dir)),
-            Replace | Remove => {
+            Replace | Remove | Compact | Reembed | Unembed => {
                 let mut writer = writer(&create(dir));
                 put(&mut writer, "a", &["one", "two"]);
                 put(&mut writer, "b", &["three"]);
@@ -83,6 +86,28 @@ impl Scenario {
         let mut writer = writer(&index);
         match self {
             Create => {}
+            Compact => {
+                let compacted = writer.compact().unwrap().unwrap();
+                return println!("acked {}", compacted.generation);
+            }
+            Reembed => {
+                let snapshot = writer.snapshot().clone();
+                let mut new = writer.begin_space(&other_space()).unwrap();
+                for source in snapshot.sources(None).unwrap() {
+                    for chunk in snapshot.chunks_of(source.id).unwrap() {
+                        let hash = hash(&chunk.text);
+                        if !new.has(chunk.id, &hash) {
+                            // A part a chunk: each is durable when it is added.
+                            new.add(&[(chunk.id, hash, other_vector(&chunk.text))]).unwrap();
+                        }
+                    }
+                }
+                return println!("acked {}", new.finish().unwrap().generation);
+            }
+            Unembed => {
+                let committed = writer.drop_space().unwrap().unwrap();
+                return println!("acked {}", committed.generation);
+            }
             FirstIngest => {
                 put(&mut writer, "a", &["one", "two"]);
                 put(&mut writer, "b", &["three"]);
@@ -105,7 +130,9 @@ impl Scenario {
     fn before(self) -> Contents {
         match self {
             Create | FirstIngest => Contents::new(),
-            Replace | Remove => [("a", vec!["one", "two"]), ("b", vec!["three"]), ("c", vec!["four", "six"])].into(),
+            Replace | Remove | Compact | Reembed | Unembed => {
+                [("a", vec!["one", "two"]), ("b", vec!["three"]), ("c", vec!["four", "six"])].into()
+            }
             Merge => ["a", "b", "c", "d", "e", "f", "g"].into_iter().map(|name| (name, vec!["one"])).collect(),
         }
     }
@@ -118,6 +145,7 @@ impl Scenario {
                 [("a", vec!["two", "seven"]), ("b", vec!["three"]), ("c", vec!["four"]), ("d", vec!["eight"])].into()
             }
             Remove => [("c", vec!["four", "six"])].into(),
+            Compact | Reembed | Unembed => self.before(),
             Merge => {
                 let mut contents = self.before();
                 contents.insert("h", vec!["one", "two"]);
@@ -153,8 +181,23 @@ fn cr01_kill_at_every_call_of_a_merge() {
 }
 
 #[test]
+fn cr01_kill_at_every_call_of_a_compaction() {
+    at_every_call(Compact, Fault::Kill, 1);
+}
+
+#[test]
+fn cr01_kill_at_every_call_of_a_new_space() {
+    at_every_call(Reembed, Fault::Kill, 1);
+}
+
+#[test]
+fn cr01_kill_at_every_call_of_vectors_that_go() {
+    at_every_call(Unembed, Fault::Kill, 1);
+}
+
+#[test]
 fn cr04_a_torn_write_is_no_write() {
-    for scenario in [Create, Replace, Merge] {
+    for scenario in [Create, Replace, Merge, Compact, Reembed] {
         at_every_call(scenario, Fault::Tear, 3);
     }
 }
@@ -271,6 +314,16 @@ fn check(scenario: Scenario, told: Option<u64>, acked: Option<u64>, dir: &Path, 
     assert_eq!(contents(&snapshot), expected, "{context}");
     assert_eq!(index.verify().unwrap().faults, [], "{context}");
 
+    // The space is the old one or the new one, whole.
+    let model = snapshot.space().map(|space| space.model.clone());
+    match scenario {
+        Reembed => assert_eq!(model.as_deref(), Some(if is_after { "other" } else { "toy" }), "{context}"),
+        Unembed => assert_eq!(model.as_deref(), (!is_after).then_some("toy"), "{context}"),
+        Create | FirstIngest | Replace | Remove | Merge | Compact => {
+            assert_eq!(model.as_deref(), Some("toy"), "{context}");
+        }
+    }
+
     // The next commit works, and clears away what was left.
     let mut writer = writer(&index);
     put(&mut writer, "z", &["last"]);
@@ -292,7 +345,11 @@ fn contents(snapshot: &Snapshot) -> Contents {
         let name = names.into_iter().find(|name| *name == source.path.as_str()).unwrap();
         let mut texts = Vec::new();
         for chunk in snapshot.chunks_of(source.id).unwrap() {
-            assert_eq!(snapshot.vector(chunk.id).unwrap(), vector(&chunk.text));
+            let expected = snapshot.space().map(|space| match space.model.as_str() {
+                "other" => other_vector(&chunk.text),
+                _ => vector(&chunk.text),
+            });
+            assert_eq!(snapshot.vector(chunk.id).as_deref(), expected.as_deref());
             let query = snapshot.lexical_query(&chunk.text, QuerySyntax::Plain).unwrap();
             assert!(snapshot.lexical(&query, 50, None).unwrap().iter().any(|(id, _)| *id == chunk.id));
             texts.push(known.into_iter().find(|text| *text == chunk.text).unwrap());
@@ -447,8 +504,16 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
+/// The index; one that there is, in whatever space it is.
 fn create(dir: &Path) -> Index {
-    let space = EmbeddingSpace {
+    match Index::open(dir) {
+        Ok(index) => index,
+        Err(_) => Index::create(dir, &Settings { space: Some(space()) }).unwrap(),
+    }
+}
+
+fn space() -> EmbeddingSpace {
+    EmbeddingSpace {
         model: "toy".to_owned(),
         revision: "1".to_owned(),
         sha256: String::new(),
@@ -461,8 +526,22 @@ fn create(dir: &Path) -> Index {
         tokenizer: "words".to_owned(),
         multilingual: false,
         probe: vec![0.1; DIM],
-    };
-    Index::create(dir, &Settings { space: Some(space) }).unwrap()
+    }
+}
+
+fn other_space() -> EmbeddingSpace {
+    EmbeddingSpace { model: "other".to_owned(), ..space() }
+}
+
+/// A vector of the other space.
+fn other_vector(text: &str) -> Vec<f32> {
+    vector(text).into_iter().map(|value| 1.0 - value).collect()
+}
+
+fn hash(text: &str) -> [u8; 16] {
+    let mut hash = [0; 16];
+    hash.copy_from_slice(&blake3::hash(text.as_bytes()).as_bytes()[..16]);
+    hash
 }
 
 fn writer(index: &Index) -> Writer {
@@ -501,9 +580,11 @@ fn put_record(writer: &mut Writer, mut source: SourceRecord, texts: &[&str]) {
                 fertility: 1.0,
                 code_share: 0.0,
             };
-            let mut embed_hash = [0; 16];
-            embed_hash.copy_from_slice(&blake3::hash(text.as_bytes()).as_bytes()[..16]);
-            NewChunk { record, embed_hash, vector: Some(vector(text)) }
+            let vector = writer.snapshot().space().map(|space| match space.model.as_str() {
+                "other" => other_vector(text),
+                _ => vector(text),
+            });
+            NewChunk { record, embed_hash: hash(text), vector }
         })
         .collect();
     source.chunks = chunks.len() as u32;

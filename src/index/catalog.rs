@@ -55,14 +55,20 @@ pub(super) fn each_value<T: PartialOrd + Copy + std::fmt::Debug + Send + Sync + 
 /// Every live source. O(sources), each read from the store.
 pub(super) fn sources(searcher: &Searcher) -> tantivy::Result<Vec<SourceRecord>> {
     let mut records = Vec::new();
+    each_source(searcher, |record| records.push(record))?;
+    Ok(records)
+}
+
+/// Calls `each` with every live source, one in memory at a time.
+pub(super) fn each_source(searcher: &Searcher, mut each: impl FnMut(SourceRecord)) -> tantivy::Result<()> {
     for (segment, reader) in (0..).zip(searcher.segment_readers()) {
         let mut docs = Vec::new();
         each_value(reader, &reader.fast_fields().u64(column::SOURCE)?, |doc, _| docs.push(doc));
         for doc in docs {
-            records.push(record(searcher, DocAddress::new(segment, doc))?);
+            each(record(searcher, DocAddress::new(segment, doc))?);
         }
     }
-    Ok(records)
+    Ok(())
 }
 
 /// Ids of a source's live chunks with the language of each.

@@ -14,7 +14,7 @@ use super::{
     fs::Disk,
     layout,
     lexical::{document, schema::FIELDS},
-    manifest::{Manifest, TocFile},
+    manifest::{Manifest, SpaceFile, TocFile},
     snapshot::Snapshot,
     vector::{
         Bytes, FileEntry, LiveRows, NewRow, Segment, SegmentOptions, Set, Toc, TocEntry, Tombstones, encode_segment,
@@ -51,6 +51,53 @@ pub(super) fn commit(
                 text.add_document(document::of_source(record))?;
             }
         }
+        let mut prepared = text.prepare_commit()?;
+        prepared.set_payload(&payload);
+        prepared.commit()?;
+        Ok(())
+    })
+}
+
+/// Writes the vectors of `before` as one segment without dead rows, as the next generation. Does nothing where they are.
+pub(super) fn commit_compacted(
+    dir: &Path,
+    disk: &Disk,
+    before: &Snapshot,
+    text: &mut IndexWriter,
+    segments: &SegmentOptions,
+) -> Result<()> {
+    let mut manifest = before.manifest().clone();
+    let (Some(space), Some(toc)) = (manifest.space.clone(), before.toc()) else { return Ok(()) };
+    if !compact::vectors_worth_it(before) {
+        return Ok(());
+    }
+    manifest.generation += 1;
+    let folder = layout::space_dir(dir, &space.folder);
+    let vectors = Vectors { dir, disk, folder: &folder, generation: manifest.generation, segments };
+    let mut parts = vectors.delete(toc, before.vectors(), &Batch::default(), &mut []);
+    let all = (0..parts.len()).collect();
+    vectors.merge_chosen(toc.dim, &mut parts, &all)?;
+    manifest.toc = Some(vectors.write_toc(toc.dim, toc.live_sum.clone(), parts, None)?);
+    commit_payload(dir, text, &manifest)
+}
+
+/// Puts another space (or none) in force, as the next generation. Its files are durable.
+pub(super) fn commit_space(
+    dir: &Path,
+    before: &Snapshot,
+    text: &mut IndexWriter,
+    space: Option<(SpaceFile, TocFile)>,
+) -> Result<()> {
+    let mut manifest = before.manifest().clone();
+    manifest.generation += 1;
+    (manifest.space, manifest.toc) = space.unzip();
+    commit_payload(dir, text, &manifest)
+}
+
+/// A commit that changes no text.
+fn commit_payload(dir: &Path, text: &mut IndexWriter, manifest: &Manifest) -> Result<()> {
+    let payload = manifest.encode();
+    guard(dir, || {
         let mut prepared = text.prepare_commit()?;
         prepared.set_payload(&payload);
         prepared.commit()?;
@@ -114,10 +161,14 @@ impl Vectors<'_> {
             bytes = Some(encoded);
         }
         self.merge(dim, &mut parts)?;
+        self.write_toc(dim, live_sum, parts, bytes.as_deref().map(Vec::as_slice))
+    }
 
+    /// Writes the files that parts lack, and the manifest, and makes them durable. `bytes`: of the one part without a file.
+    fn write_toc(&self, dim: usize, live_sum: Vec<f64>, parts: Vec<Part>, bytes: Option<&[u8]>) -> Result<TocFile> {
         let mut toc = Toc { generation: self.generation, dim, entries: Vec::new(), live_sum };
         for part in parts {
-            let file = match (part.file, &bytes) {
+            let file = match (part.file, bytes) {
                 (Some(file), _) => file,
                 (None, Some(bytes)) => self.file(layout::segment_name(self.generation, 0), bytes)?,
                 (None, None) => unreachable!("only new rows are without a file"),
@@ -172,12 +223,22 @@ impl Vectors<'_> {
     /// Writes parts again as one where that is worth it.
     fn merge(&self, dim: usize, parts: &mut Vec<Part>) -> Result<()> {
         let set = Set::new(dim, parts.iter().map(|part| (part.segment.clone(), part.tombstones.clone())).collect());
-        let Some(chosen) = set.merge_candidates() else { return Ok(()) };
+        match set.merge_candidates() {
+            Some(chosen) => self.merge_chosen(dim, parts, &chosen),
+            None => Ok(()),
+        }
+    }
+
+    /// Writes the chosen parts again as one.
+    fn merge_chosen(&self, dim: usize, parts: &mut Vec<Part>, chosen: &BTreeSet<usize>) -> Result<()> {
+        if chosen.is_empty() {
+            return Ok(());
+        }
         let is_chosen = |at: usize, chosen: &BTreeSet<usize>| chosen.contains(&at);
         let sources: Vec<(&Segment, &Tombstones)> = parts
             .iter()
             .enumerate()
-            .filter(|(at, _)| is_chosen(*at, &chosen))
+            .filter(|(at, _)| is_chosen(*at, chosen))
             .map(|(_, part)| (&part.segment, &part.tombstones))
             .collect();
         // Verifies the segments first, so damage is never sealed under a new checksum.
@@ -196,7 +257,7 @@ impl Vectors<'_> {
         let mut at = 0;
         parts.retain(|_| {
             at += 1;
-            !is_chosen(at - 1, &chosen)
+            !is_chosen(at - 1, chosen)
         });
         let file = Some(FileEntry { name, bytes, checksum });
         parts.push(Part { segment, tombstones: Tombstones::default(), file, tombstones_file: None });
@@ -224,6 +285,13 @@ pub(super) fn remove_old(dir: &Path, disk: &Disk, now: &Snapshot) {
     for path in compact::orphans(dir, now).unwrap_or_default() {
         if path.starts_with(dir.join(layout::VECTORS_DIR)) {
             let _ = disk.remove_file(&path);
+        }
+    }
+    // The folder of a space that is no longer in force; one that holds anything stays.
+    let current = now.manifest().space.as_ref().map(|space| layout::space_dir(dir, &space.folder));
+    for entry in std::fs::read_dir(dir.join(layout::VECTORS_DIR)).into_iter().flatten().flatten() {
+        if Some(entry.path()) != current {
+            let _ = std::fs::remove_dir(entry.path());
         }
     }
 }

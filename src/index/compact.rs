@@ -16,7 +16,7 @@ use tantivy::{
     indexer::{LogMergePolicy, MergePolicy},
 };
 
-use super::{layout, snapshot::Snapshot};
+use super::{Error, Result, layout, respace, snapshot::Snapshot};
 
 /// A text segment with a larger share of deleted documents is written again.
 const MAX_DEAD_SHARE: f32 = 0.3;
@@ -46,7 +46,50 @@ pub(super) fn merge_text(writer: &mut IndexWriter) -> tantivy::Result<()> {
     Ok(())
 }
 
-/// Files inside the index that no committed generation names, sorted. While a writer runs, its work is among them.
+/// What a compaction did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Compacted {
+    pub generation: u64,
+    pub bytes_written: u64,
+    /// Deleted rows and documents that are gone now.
+    pub dropped: u64,
+}
+
+/// Whether text or vectors could be fewer files, or hold anything that is deleted.
+pub(super) fn is_worth_it(snapshot: &Snapshot) -> bool {
+    let text = snapshot.searcher().segment_readers();
+    text.len() > 1 || text.iter().any(|reader| reader.num_deleted_docs() > 0) || vectors_worth_it(snapshot)
+}
+
+/// The vectors' part of that.
+pub(super) fn vectors_worth_it(snapshot: &Snapshot) -> bool {
+    let entries = snapshot.toc().map_or(&[][..], |toc| &toc.entries);
+    entries.len() > 1 || entries.iter().any(|entry| entry.live < entry.rows)
+}
+
+/// Makes one text segment of all, without what is deleted. Same payload, same generation.
+pub(super) fn merge_whole_text(writer: &mut IndexWriter) -> tantivy::Result<()> {
+    let segments = writer.index().searchable_segment_metas()?;
+    let is_whole = segments.len() < 2 && segments.iter().all(|segment| !segment.has_deletes());
+    let ids: Vec<SegmentId> = segments.iter().map(|segment| segment.id()).collect();
+    // Tantivy keeps files of segments that somebody holds.
+    drop(segments);
+    if !is_whole {
+        writer.merge(&ids).wait()?;
+    }
+    Ok(())
+}
+
+/// Bytes of all files in an index folder. A file that goes away meanwhile has none.
+pub(super) fn size_bytes(dir: &Path) -> Result<u64> {
+    let mut bytes = 0;
+    each_file(dir, &mut |path| bytes += fs::symlink_metadata(path).map_or(0, |meta| meta.len()))
+        .map_err(|source| Error::Io { act: "list", path: dir.to_path_buf(), source })?;
+    Ok(bytes)
+}
+
+/// Files inside the index that no committed generation names, sorted. While a writer runs, its work is among them;
+/// a space that was begun is not: another run goes on with it.
 pub(super) fn orphans(dir: &Path, snapshot: &Snapshot) -> io::Result<Vec<PathBuf>> {
     let mut orphans = Vec::new();
     let text = layout::text_dir(dir);
@@ -62,9 +105,10 @@ pub(super) fn orphans(dir: &Path, snapshot: &Snapshot) -> io::Result<Vec<PathBuf
             named.extend(entry.tombstones.iter().map(|file| folder.join(&file.name)));
         }
     }
+    let begun = respace::begun(dir, snapshot);
     for folder in [text, dir.join(layout::VECTORS_DIR), dir.join(layout::TMP_DIR)] {
         each_file(&folder, &mut |path| {
-            if !named.contains(&path) {
+            if !named.contains(&path) && !begun.iter().any(|folder| path.starts_with(folder)) {
                 orphans.push(path);
             }
         })?;

@@ -140,17 +140,13 @@ fn close_to_others(dir: &Path) -> io::Result<()> {
 
 /// Makes the folder of a space with an empty vector manifest.
 fn create_space(disk: &Disk, dir: &Path, space: &EmbeddingSpace) -> Result<(SpaceFile, TocFile)> {
-    let folder = space.folder();
-    let path = layout::space_dir(dir, &folder);
+    let path = layout::space_dir(dir, &space.folder());
     let tmp = dir.join(layout::TMP_DIR);
     let failed = |act, path: &Path| {
         let path = path.to_path_buf();
         move |source| Error::Io { act, path, source }
     };
-    disk.create_dir(&path).map_err(failed("create", &path))?;
-    let text = toml::to_string(space).expect("plain values serialise");
-    let space_path = path.join(layout::SPACE_FILE);
-    disk.write_file(&tmp, &space_path, text.as_bytes()).map_err(failed("write", &space_path))?;
+    let file = write_space_file(disk, dir, space)?;
     let toc = Toc { generation: 0, dim: space.dim, entries: Vec::new(), live_sum: vec![0.0; space.dim] };
     let bytes = toc.encode();
     let name = layout::toc_name(0);
@@ -158,12 +154,38 @@ fn create_space(disk: &Disk, dir: &Path, space: &EmbeddingSpace) -> Result<(Spac
     disk.sync_dir(&path).map_err(failed("sync", &path))?;
     let vectors = dir.join(layout::VECTORS_DIR);
     disk.sync_dir(&vectors).map_err(failed("sync", &vectors))?;
-    let space = SpaceFile { folder, crc32c: crc32c::crc32c(text.as_bytes()) };
-    Ok((space, TocFile { name, bytes: bytes.len() as u64, crc32c: crc32c::crc32c(&bytes) }))
+    Ok((file, TocFile { name, bytes: bytes.len() as u64, crc32c: crc32c::crc32c(&bytes) }))
+}
+
+/// Makes the folder of a space, if it is not there, and writes its `space.toml`. The folder is synced by whoever fills it.
+pub(super) fn write_space_file(disk: &Disk, dir: &Path, space: &EmbeddingSpace) -> Result<SpaceFile> {
+    let folder = space.folder();
+    let path = layout::space_dir(dir, &folder);
+    disk.create_dir(&path).map_err(|source| Error::Io { act: "create", path: path.clone(), source })?;
+    let text = toml::to_string(space).expect("plain values serialise");
+    let space_path = path.join(layout::SPACE_FILE);
+    let written = disk.write_file(&dir.join(layout::TMP_DIR), &space_path, text.as_bytes());
+    written.map_err(|source| Error::Io { act: "write", path: space_path, source })?;
+    Ok(SpaceFile { folder, crc32c: crc32c::crc32c(text.as_bytes()) })
 }
 
 /// See [`Index::open`].
 pub(super) fn open(dir: &Path) -> Result<Index> {
+    read_format(dir)?;
+    // Made half-way only: to be finished by `create`.
+    if !layout::text_dir(dir).join(layout::META_FILE).exists() && !was_finished(dir) {
+        return Err(Error::NotFound { path: dir.to_path_buf() });
+    }
+    Ok(Index { dir: dir.to_path_buf() })
+}
+
+/// The number of an index's format. Errors: as [`open`].
+pub(super) fn format_of(dir: &Path) -> Result<u32> {
+    Ok(read_format(dir)?.format)
+}
+
+/// Reads `FORMAT`, and refuses what this program does not read.
+fn read_format(dir: &Path) -> Result<Format> {
     let path = dir.join(layout::FORMAT_FILE);
     let bytes = match read_small(&path, layout::MAX_SMALL_FILE) {
         Ok(bytes) => bytes,
@@ -181,11 +203,7 @@ pub(super) fn open(dir: &Path) -> Result<Index> {
     if format.format == 0 || format.uuid.is_empty() {
         return Err(damaged("format number and uuid are missing".to_owned()));
     }
-    // Made half-way only: to be finished by `create`.
-    if !layout::text_dir(dir).join(layout::META_FILE).exists() && !was_finished(dir) {
-        return Err(Error::NotFound { path: dir.to_path_buf() });
-    }
-    Ok(Index { dir: dir.to_path_buf() })
+    Ok(format)
 }
 
 /// There are segments of a commit: an index whose `meta.json` was lost, not one that never began.

@@ -26,7 +26,7 @@ pub enum Error {
     Locked { path: PathBuf, holder: String },
     #[error("`{path}` is damaged: {what}")]
     Corrupt { path: PathBuf, what: String },
-    #[error("index at `{path}` has format {found}, this program reads format {expected}")]
+    #[error("index at `{path}` has format {found}, this program knows formats up to {expected}")]
     Format { path: PathBuf, found: u32, expected: u32 },
     #[error("index at `{path}` was made with {found}, not with {expected}")]
     Space { path: PathBuf, found: String, expected: String },

@@ -261,7 +261,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_ours_alone_whatever_the_umask() {
+    fn t03_files_are_ours_alone_whatever_the_umask() {
         let dir = tempfile::tempdir().unwrap();
         let disk = Disk::default();
         let (tmp, name) = (dir.path().join("tmp"), dir.path().join("a"));

@@ -23,6 +23,8 @@ pub(super) const META_FILE: &str = "meta.json";
 pub(super) const VECTORS_DIR: &str = "vectors";
 /// The embedding space of its folder.
 pub(super) const SPACE_FILE: &str = "space.toml";
+/// Says of a space's folder that it is being built and no generation names it yet.
+pub(super) const BEGUN_FILE: &str = "begun";
 /// More bytes than this in `space.toml` are not ours: a probe of 65,536 values fits.
 pub(super) const MAX_SPACE_FILE: u64 = 4 * 1024 * 1024;
 /// More bytes than this in a manifest are not ours.
@@ -62,6 +64,16 @@ pub(super) fn tombstones_name(segment: &str, generation: u64) -> String {
     format!("{}.{generation}.del", segment.strip_suffix(".vec").unwrap_or(segment))
 }
 
+/// Rows of a space that is being built.
+pub(super) fn part_name(number: u64) -> String {
+    format!("part-{number}.vec")
+}
+
+/// The number of such a name.
+pub(super) fn part_number(name: &str) -> Option<u64> {
+    name.strip_prefix("part-")?.strip_suffix(".vec")?.parse().ok()
+}
+
 /// A name is a plain file name of this room's making: it cannot lead out of its folder.
 pub(super) fn is_plain_name(name: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
@@ -77,6 +89,8 @@ mod tests {
         let segment = segment_name(7, 0);
         assert_eq!(segment, "7-0.vec");
         assert_eq!(tombstones_name(&segment, 9), "7-0.9.del");
+        assert_eq!(part_number(&part_name(12)), Some(12));
+        assert_eq!(part_number("12-0.vec"), None);
         assert_eq!(toc_name(u64::MAX), "18446744073709551615.toc");
         for name in [segment.as_str(), "7-0.9.del", "9.toc"] {
             assert!(is_plain_name(name), "{name}");

@@ -74,6 +74,16 @@ fn host() -> String {
         .unwrap_or_default()
 }
 
+/// Who holds the lock of an index now, if anybody does.
+pub(super) fn holder_now(index: &Path) -> Option<String> {
+    let path = index.join(layout::LOCK_FILE);
+    let file = File::open(&path).ok()?;
+    match file.try_lock_shared() {
+        Err(TryLockError::WouldBlock) => Some(holder(&path)),
+        Ok(()) | Err(TryLockError::Error(_)) => None,
+    }
+}
+
 /// Who holds the lock, in words: `process 4711 (rag ingest docs, on kiel, since 2026-01-02T03:04:05Z)`.
 fn holder(path: &PathBuf) -> String {
     let mut bytes = Vec::new();

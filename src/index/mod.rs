@@ -19,7 +19,9 @@ mod manifest;
 mod mmap;
 mod moment;
 mod open;
+mod recompute;
 mod record;
+mod respace;
 mod select;
 mod snapshot;
 mod stats;
@@ -27,11 +29,16 @@ pub mod vector;
 mod verify;
 mod writer;
 
+pub use compact::Compacted;
+/// The format this program writes.
+pub const FORMAT: u32 = layout::FORMAT;
+
 pub use error::{Error, Result};
 pub use facets::{Counts, Facets};
 pub use filter::{Allowed, Compare, Fact, Filter};
 pub use lexical::LexicalQuery;
 pub use record::{ChunkRecord, NewChunk, Problem, SourceRecord, Status};
+pub use respace::{NewSpace, SpaceRow};
 pub use snapshot::{QuerySyntax, Snapshot};
 pub use stats::{CollectionStats, Stats};
 pub use vector::{Effort, Work};
@@ -98,9 +105,46 @@ impl Index {
         writer::open(&self.dir, options)
     }
 
+    /// The number of its format.
+    pub fn format(&self) -> Result<u32> {
+        create::format_of(&self.dir)
+    }
+
+    /// Who is writing now, in words. A look, no lock: by the time it is told it may be otherwise.
+    pub fn holder(&self) -> Option<String> {
+        lock::holder_now(&self.dir)
+    }
+
+    /// Files that no generation names: left by a writer that died, or the work of one that runs.
+    pub fn orphans(&self) -> Result<Vec<PathBuf>> {
+        let snapshot = self.snapshot()?;
+        compact::orphans(&self.dir, &snapshot).map_err(|source| Error::Io {
+            act: "list",
+            path: self.dir.clone(),
+            source,
+        })
+    }
+
+    /// Bytes of all files in the folder, those of no generation too.
+    pub fn size_bytes(&self) -> Result<u64> {
+        compact::size_bytes(&self.dir)
+    }
+
+    /// Folders of embedding spaces that were begun and not finished (see [`Writer::begin_space`]).
+    pub fn begun_spaces(&self) -> Result<Vec<PathBuf>> {
+        Ok(respace::begun(&self.dir, &self.snapshot()?))
+    }
+
     /// Checks every checksum and every invariant; lists each fault found, never stopping at the first. Errors only where
     /// the index cannot be read at all.
     pub fn verify(&self) -> Result<Verified> {
-        verify::verify(&self.dir)
+        verify::verify(&self.dir, false)
+    }
+
+    /// As [`verify`](Self::verify), with every file read, none mapped (a file that is cut off under it is an error, not the
+    /// end of the process), and everything made anew that follows from something else: ids, columns, word counts, codes.
+    /// Holds all vectors in memory.
+    pub fn verify_thoroughly(&self) -> Result<Verified> {
+        verify::verify(&self.dir, true)
     }
 }

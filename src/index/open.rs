@@ -19,7 +19,7 @@ use super::{
     manifest::{Manifest, TocFile},
     mmap,
     snapshot::Inner,
-    vector::{FileEntry, Segment, Set, Toc, Tombstones},
+    vector::{Bytes, FileEntry, Segment, Set, Toc, Tombstones},
 };
 use crate::types::EmbeddingSpace;
 
@@ -28,10 +28,23 @@ const STORE_CACHE_BLOCKS: usize = 16;
 
 /// Opens what the index holds now, starting over when a commit gets in between. Takes no lock.
 pub(super) fn open(dir: &Path) -> Result<Snapshot> {
+    open_by(dir, Access::Mapped)
+}
+
+/// How files are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Access {
+    Mapped,
+    /// Text piece by piece, vectors whole into memory: a file that is cut off meanwhile is an error.
+    Read,
+}
+
+/// As [`open`], by either way.
+pub(super) fn open_by(dir: &Path, access: Access) -> Result<Snapshot> {
     let mut tries = 0;
     loop {
         tries += 1;
-        match open_once(dir) {
+        match open_once(dir, access) {
             Ok(Some(snapshot)) => return Ok(snapshot),
             Ok(None) if tries < layout::MAX_OPEN_TRIES => {}
             Err(error) if error.is_missing_file() && tries < layout::MAX_OPEN_TRIES => {}
@@ -53,10 +66,10 @@ pub(super) fn open(dir: &Path) -> Result<Snapshot> {
 }
 
 /// `None`: there was a commit meanwhile.
-fn open_once(dir: &Path) -> Result<Option<Snapshot>> {
+fn open_once(dir: &Path, access: Access) -> Result<Option<Snapshot>> {
     let meta_path = layout::text_dir(dir).join(layout::META_FILE);
     let (index, meta, searcher) = guard(dir, || {
-        let index = tantivy::Index::open(DurableDirectory::read(dir)?)?;
+        let index = tantivy::Index::open(directory(dir, access)?)?;
         let meta = index.load_metas()?;
         let reader = index
             .reader_builder()
@@ -79,7 +92,7 @@ fn open_once(dir: &Path) -> Result<Option<Snapshot>> {
             let space = read_space(&folder, space.crc32c)?;
             let toc = read_toc(&folder, toc, manifest.generation, space.dim)?;
             let parts = toc.entries.iter().map(|entry| {
-                let segment = open_segment(&folder, &entry.segment, entry.rows, toc.dim)?;
+                let segment = open_segment(&folder, &entry.segment, entry.rows, toc.dim, access)?;
                 let tombstones = open_tombstones(&folder, entry.tombstones.as_ref(), entry.rows)?;
                 Ok((segment, tombstones))
             });
@@ -153,10 +166,9 @@ pub(super) fn read_toc(folder: &Path, file: &TocFile, generation: u64, dim: usiz
     Ok(toc)
 }
 
-fn open_segment(folder: &Path, file: &FileEntry, rows: u32, dim: usize) -> Result<Segment> {
+fn open_segment(folder: &Path, file: &FileEntry, rows: u32, dim: usize, access: Access) -> Result<Segment> {
     let path = folder.join(&file.name);
-    let handle = File::open(&path).map_err(io_error("open", &path))?;
-    let bytes = mmap::map(&handle).map_err(io_error("map", &path))?;
+    let bytes = read_bytes(&path, access).map_err(io_error("read", &path))?;
     let damaged = |what: String| Error::Corrupt { path: path.clone(), what };
     if bytes.len() as u64 != file.bytes {
         return Err(damaged(format!("{} bytes where the manifest says {}", bytes.len(), file.bytes)));
@@ -166,6 +178,22 @@ fn open_segment(folder: &Path, file: &FileEntry, rows: u32, dim: usize) -> Resul
         return Err(damaged(format!("{} rows of {} where {rows} of {dim} belong", segment.len(), segment.dim())));
     }
     Ok(segment)
+}
+
+/// All bytes of a file.
+pub(super) fn read_bytes(path: &Path, access: Access) -> io::Result<Bytes> {
+    match access {
+        Access::Mapped => mmap::map(&File::open(path)?),
+        Access::Read => Ok(Arc::new(std::fs::read(path)?)),
+    }
+}
+
+/// The text folder, to be read.
+pub(super) fn directory(dir: &Path, access: Access) -> tantivy::Result<DurableDirectory> {
+    match access {
+        Access::Mapped => DurableDirectory::read(dir),
+        Access::Read => DurableDirectory::read_unmapped(dir),
+    }
 }
 
 fn open_tombstones(folder: &Path, file: Option<&FileEntry>, rows: u32) -> Result<Tombstones> {

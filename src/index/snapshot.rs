@@ -88,6 +88,24 @@ impl Snapshot {
         Ok(sources)
     }
 
+    /// Ids of the sources that a filter and a collection allow, in the order of [`sources`](Self::sources). Holds the name
+    /// of each, no record: for going through an index of any size source by source.
+    pub fn source_ids(&self, filter: Option<&Filter>, collection: Option<&str>) -> Result<Vec<SourceId>> {
+        let rule = select::Rule::new(filter, collection)?;
+        let mut names = guard(&self.0.dir, || {
+            let allowed = select::sources(&self.0.searcher, &rule)?;
+            let mut names = Vec::with_capacity(allowed.len());
+            catalog::each_source(&self.0.searcher, |source| {
+                if allowed.contains(&source.id.0) {
+                    names.push((source.collection.clone(), source.display_path(), source.id));
+                }
+            })?;
+            Ok(names)
+        })?;
+        names.sort_unstable();
+        Ok(names.into_iter().map(|(_, _, id)| id).collect())
+    }
+
     pub fn source(&self, id: SourceId) -> Result<Option<SourceRecord>> {
         let Inner { dir, searcher, .. } = &*self.0;
         guard(dir, || match search::find(searcher, FIELDS.source, &[id.0])?[..] {
@@ -259,6 +277,12 @@ impl Snapshot {
     pub fn vector(&self, id: ChunkId) -> Option<Cow<'_, [f32]>> {
         self.0.space.as_ref()?;
         self.0.vectors.vector(id.0)
+    }
+
+    /// The hash of the text that a chunk's vector was made of; `None` without a vector.
+    pub fn embed_hash(&self, id: ChunkId) -> Option<[u8; 16]> {
+        let (part, row) = self.0.vectors.locate(id.0)?;
+        Some(self.0.vectors.parts()[part].0.hash(row))
     }
 
     /// The vector stored under a hash of the embedded text (see [`NewChunk`](super::NewChunk)).

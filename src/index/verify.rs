@@ -5,7 +5,6 @@
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
     fmt,
-    fs::File,
     path::{Path, PathBuf},
 };
 
@@ -16,8 +15,9 @@ use super::{
     error::guard,
     fs::read_small,
     layout,
-    lexical::{DurableDirectory, schema::column},
-    mmap, open,
+    lexical::schema::column,
+    open::{self, Access},
+    recompute,
     snapshot::Snapshot,
     vector::FileEntry,
 };
@@ -63,9 +63,10 @@ impl fmt::Display for Fault {
 /// The sum of live rows may differ from the recorded one by this, for each row: rounding of commits long past.
 const SUM_TOLERANCE: f64 = 1e-6;
 
-/// See [`Index::verify`](super::Index::verify).
-pub(super) fn verify(dir: &Path) -> Result<Verified> {
-    let mut check = Check { dir, found: Verified::default() };
+/// See [`Index::verify`](super::Index::verify); `thorough`: [`Index::verify_thoroughly`](super::Index::verify_thoroughly).
+pub(super) fn verify(dir: &Path, thorough: bool) -> Result<Verified> {
+    let access = if thorough { Access::Read } else { Access::Mapped };
+    let mut check = Check { dir, access, found: Verified::default() };
     match super::create::open(dir) {
         Ok(_) => {}
         Err(Error::Corrupt { path, what }) => check.fault(&path, what),
@@ -73,7 +74,7 @@ pub(super) fn verify(dir: &Path) -> Result<Verified> {
     }
     // First each file by itself, so that the damaged ones are named even if nothing can be opened.
     check.text_files();
-    match open::open(dir) {
+    match open::open_by(dir, access) {
         Ok(snapshot) => {
             check.found.generation = Some(snapshot.generation());
             check.format_file(&snapshot);
@@ -81,6 +82,9 @@ pub(super) fn verify(dir: &Path) -> Result<Verified> {
             // What is read of damaged files is not worth comparing.
             if check.found.is_sound() {
                 check.agreement(&snapshot);
+                if thorough {
+                    check.recompute(&snapshot);
+                }
             }
             let orphans = compact::orphans(dir, &snapshot);
             let orphans = orphans.map_err(|source| Error::Io { act: "list", path: dir.to_path_buf(), source })?;
@@ -96,6 +100,7 @@ pub(super) fn verify(dir: &Path) -> Result<Verified> {
 
 struct Check<'a> {
     dir: &'a Path,
+    access: Access,
     found: Verified,
 }
 
@@ -112,7 +117,7 @@ impl Check<'_> {
     fn text_files(&mut self) {
         let text = layout::text_dir(self.dir);
         let opened = guard(self.dir, || {
-            let index = tantivy::Index::open(DurableDirectory::read(self.dir)?)?;
+            let index = tantivy::Index::open(open::directory(self.dir, self.access)?)?;
             let meta = index.load_metas()?;
             Ok((index, meta))
         });
@@ -179,7 +184,7 @@ impl Check<'_> {
             let path = folder.join(&entry.segment.name);
             self.found.files += 1 + usize::from(entry.tombstones.is_some());
             self.found.bytes += entry.segment.bytes + entry.tombstones.as_ref().map_or(0, |file| file.bytes);
-            if let Err(what) = whole_file(&path, &entry.segment) {
+            if let Err(what) = whole_file(&path, &entry.segment, self.access) {
                 self.fault(&path, what);
                 continue;
             }
@@ -206,6 +211,21 @@ impl Check<'_> {
         if let Err(error) = guard(self.dir, || self.compare(snapshot)) {
             self.fault(&layout::text_dir(self.dir), error.to_string());
         }
+    }
+
+    /// What follows from other parts, made anew.
+    fn recompute(&mut self, snapshot: &Snapshot) {
+        let text = layout::text_dir(self.dir);
+        let mut told = Vec::new();
+        if let Err(error) = guard(self.dir, || recompute::texts(snapshot.searcher(), &mut |what| told.push(what))) {
+            told.push(error.to_string());
+        }
+        for what in told {
+            self.fault(&text, what);
+        }
+        let Some(space) = &snapshot.manifest().space else { return };
+        let folder = layout::space_dir(self.dir, &space.folder);
+        recompute::vectors(snapshot, &mut |name, what| self.fault(&folder.join(name), what));
     }
 
     fn compare(&mut self, snapshot: &Snapshot) -> tantivy::Result<()> {
@@ -290,8 +310,7 @@ impl Check<'_> {
 }
 
 /// Length and checksum of a whole file are what the manifest says.
-fn whole_file(path: &Path, entry: &FileEntry) -> Result<(), String> {
-    let file = File::open(path).map_err(|error| error.to_string())?;
-    let bytes = mmap::map(&file).map_err(|error| error.to_string())?;
+fn whole_file(path: &Path, entry: &FileEntry, access: Access) -> Result<(), String> {
+    let bytes = open::read_bytes(path, access).map_err(|error| error.to_string())?;
     if entry.matches(&bytes) { Ok(()) } else { Err("length or checksum differ from what the manifest says".to_owned()) }
 }

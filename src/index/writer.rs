@@ -106,6 +106,11 @@ pub(super) fn open(dir: &Path, options: &WriterOptions) -> Result<Writer> {
     let disk = Disk::default();
     let lock = Lock::take(&disk, dir, options.wait, &options.command)?;
     create::open(dir)?;
+    let format = create::format_of(dir)?;
+    if format > layout::FORMAT {
+        // It may be read, but what else it holds only a newer program knows.
+        return Err(Error::Format { path: dir.to_path_buf(), found: format, expected: layout::FORMAT });
+    }
     let snapshot = open::open(dir)?;
     let failed = |act, path: &Path| {
         let path = path.to_path_buf();
@@ -214,6 +219,53 @@ impl Writer {
         let committed =
             Committed { generation: self.snapshot.generation(), bytes_written: self.disk.written() - before };
         Ok(Some(committed))
+    }
+
+    /// Commits what is pending, then makes one segment of each leg without anything that is deleted: what was removed from
+    /// the index is gone from its files. `None`: there was nothing to gain. A reader of an earlier generation keeps its
+    /// files until it closes; and what a disk held of a file that was removed is the file system's to overwrite.
+    ///
+    /// The vectors are the next generation, the text the same in fewer files; each step is an ordinary commit.
+    pub fn compact(&mut self) -> Result<Option<compact::Compacted>> {
+        self.commit()?;
+        if !compact::is_worth_it(&self.snapshot) {
+            return Ok(None);
+        }
+        let (before, dropped) = (self.disk.written(), self.snapshot.stats()?.dead_rows);
+        let segments = self.segments.clone();
+        let result = self.commit_as(|dir, disk, snapshot, text| {
+            commit::commit_compacted(dir, disk, snapshot, text, &segments)?;
+            guard(dir, || compact::merge_whole_text(text))
+        });
+        self.poison_on_error(result)?;
+        let bytes_written = self.disk.written() - before;
+        Ok(Some(compact::Compacted { generation: self.snapshot.generation(), bytes_written, dropped }))
+    }
+
+    /// Runs a commit that needs no batch, opens what it made and removes what only the generation before named.
+    pub(super) fn commit_as(
+        &mut self,
+        act: impl FnOnce(&Path, &Disk, &Snapshot, &mut IndexWriter) -> Result<()>,
+    ) -> Result<()> {
+        self.check_poison()?;
+        self.text()?;
+        let Self { dir, disk, snapshot, text: Some(text), .. } = self else { unreachable!("made just now") };
+        act(dir, disk, snapshot, text)?;
+        *snapshot = open::open(dir)?;
+        commit::remove_old(dir, disk, snapshot);
+        Ok(())
+    }
+
+    pub(super) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    pub(super) fn folder_and_disk(&self) -> (&Path, &Disk) {
+        (&self.dir, &self.disk)
+    }
+
+    pub(super) fn segment_options(&self) -> &SegmentOptions {
+        &self.segments
     }
 
     fn commit_batch(&mut self) -> Result<()> {
@@ -367,7 +419,7 @@ impl Writer {
 
     /// After an error of the disk or of tantivy nothing is tried again. The disk's own words are the better ones: tantivy
     /// hears of a failure in one of its threads only that there was one.
-    fn poison_on_error<T>(&mut self, result: Result<T>) -> Result<T> {
+    pub(super) fn poison_on_error<T>(&mut self, result: Result<T>) -> Result<T> {
         result.map_err(|error| {
             self.poisoned = true;
             match (self.disk.failure(), error) {

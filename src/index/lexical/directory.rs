@@ -23,7 +23,10 @@ use tantivy::{
     },
 };
 
-use super::super::{fs::Disk, layout};
+use super::{
+    super::{fs::Disk, layout},
+    read_file::ReadFile,
+};
 
 /// The name under which tantivy keeps its list of files.
 const MANAGED_FILE: &str = ".managed.json";
@@ -32,6 +35,8 @@ const MANAGED_FILE: &str = ".managed.json";
 #[derive(Clone)]
 pub(in crate::index) struct DurableDirectory {
     reads: MmapDirectory,
+    /// Files are read where they are asked for, not mapped.
+    unmapped: bool,
     root: PathBuf,
     writes: Option<Writes>,
 }
@@ -52,7 +57,12 @@ impl DurableDirectory {
     /// The text folder of an index, to be read only.
     pub(in crate::index) fn read(index: &Path) -> tantivy::Result<Self> {
         let root = layout::text_dir(index);
-        Ok(Self { reads: MmapDirectory::open(&root)?, root, writes: None })
+        Ok(Self { reads: MmapDirectory::open(&root)?, unmapped: false, root, writes: None })
+    }
+
+    /// As [`read`](Self::read), without a map of any file.
+    pub(in crate::index) fn read_unmapped(index: &Path) -> tantivy::Result<Self> {
+        Ok(Self { unmapped: true, ..Self::read(index)? })
     }
 
     /// The text folder of an index, to be written through `disk`.
@@ -83,6 +93,15 @@ impl DurableDirectory {
 
 impl Directory for DurableDirectory {
     fn get_file_handle(&self, path: &Path) -> Result<Arc<dyn FileHandle>, OpenReadError> {
+        if self.unmapped {
+            return match ReadFile::open(&self.root.join(path)) {
+                Ok(file) => Ok(Arc::new(file)),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    Err(OpenReadError::FileDoesNotExist(path.to_owned()))
+                }
+                Err(error) => Err(OpenReadError::wrap_io_error(error, path.to_owned())),
+            };
+        }
         self.reads.get_file_handle(path)
     }
 

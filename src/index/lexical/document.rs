@@ -2,7 +2,7 @@
 
 use tantivy::{
     TantivyDocument,
-    schema::Field,
+    schema::{Field, Value},
     tokenizer::{PreTokenizedString, Token},
 };
 
@@ -55,6 +55,13 @@ pub(in crate::index) fn of_chunk(chunk: &ChunkRecord) -> TantivyDocument {
     }
     add_tokens(&mut document, fields.title, named);
     document
+}
+
+/// How many words a field of a document of [`of_chunk`] has.
+pub(in crate::index) fn words(document: &TantivyDocument, field: Field) -> u32 {
+    let values =
+        document.get_all(field).filter_map(|value| value.as_pre_tokenized_text().map(|text| text.tokens.len()));
+    u32::try_from(values.sum::<usize>()).unwrap_or(u32::MAX)
 }
 
 /// The document of a source.

@@ -10,6 +10,7 @@ pub(super) mod language;
 mod marks;
 pub(super) mod nearest;
 pub(super) mod query;
+mod read_file;
 pub(super) mod schema;
 pub(super) mod search;
 pub(super) mod statistics;

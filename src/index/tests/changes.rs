@@ -351,7 +351,7 @@ fn what_a_dead_writer_left_is_listed_and_cleared_away() {
 }
 
 #[test]
-fn a_read_only_index_answers() {
+fn cr09_a_read_only_index_answers() {
     // Root may write anywhere, so the proof is that nothing changes.
     let dir = tempfile::tempdir().unwrap();
     let before = index_of(dir.path(), Some(4), &[("a", "one"), ("b", "two")]);

@@ -57,7 +57,7 @@ fn places(length: usize) -> BTreeSet<usize> {
 }
 
 #[test]
-fn a_changed_byte_is_found_and_named() {
+fn cr05_a_changed_byte_is_found_and_named() {
     let dir = tempfile::tempdir().unwrap();
     let index = build(dir.path());
     let wanted = answers(&index).unwrap();

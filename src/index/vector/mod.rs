@@ -59,6 +59,7 @@ mod parallel;
 mod plan;
 mod proof;
 mod quant;
+mod recompute;
 mod search;
 mod segment;
 mod set;
