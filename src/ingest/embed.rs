@@ -6,16 +6,28 @@
 use std::{
     collections::VecDeque,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Condvar, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Condvar, Mutex, MutexGuard, PoisonError,
+        mpsc::{self, RecvTimeoutError},
+    },
+    thread,
+    time::Duration,
 };
 
-use crate::model::{self, Embedder};
+use super::{Error, Result};
+use crate::{
+    model::{self, Embedder},
+    types::Cancel,
+};
 
 /// First 16 bytes of blake3 over a text.
 pub type Hash = [u8; 16];
 
 /// More threads are never used, whatever an embedder says.
 pub const MAX_THREADS: usize = 64;
+
+/// How long the caller of [`all`] sleeps at most before it looks at the request to stop.
+const TICK: Duration = Duration::from_millis(50);
 
 /// How often a text that the model calls too long is shortened before the run gives up.
 const SHORTENINGS: usize = 6;
@@ -76,6 +88,53 @@ impl Queue {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Embeds all texts on as many threads as the embedder wants; on `cancel` those that are done by then. `observe` gets the
+/// number of each batch, from this thread. Errors: the first failure of the model.
+pub fn all(
+    embedder: &dyn Embedder,
+    texts: Vec<(Hash, String)>,
+    cancel: &Cancel,
+    observe: &dyn Fn(u64),
+) -> Result<Vec<Embedded>> {
+    let (wanted, queue) = (texts.len(), Queue::default());
+    if wanted == 0 {
+        return Ok(Vec::new());
+    }
+    for (hash, text) in texts {
+        queue.push(hash, text);
+    }
+    let (tell, told) = mpsc::channel();
+    thread::scope(|scope| {
+        for at in 0..embedder.concurrency().clamp(1, MAX_THREADS).min(wanted) {
+            let (tell, queue) = (tell.clone(), &queue);
+            let run = move || work(queue, embedder, &|result| tell.send(result).is_ok());
+            let started = thread::Builder::new().name(format!("embed-{at}")).spawn_scoped(scope, run);
+            if let Err(source) = started {
+                queue.end();
+                return Err(Error::Thread { what: format!("cannot start a thread: {source}") });
+            }
+        }
+        drop(tell);
+        let mut done = Vec::with_capacity(wanted);
+        while done.len() < wanted && !cancel.is_asked() {
+            match told.recv_timeout(TICK) {
+                Ok(Ok(batch)) => {
+                    observe(batch.len() as u64);
+                    done.extend(batch);
+                }
+                Ok(Err(error)) => {
+                    queue.end();
+                    return Err(error.into());
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        queue.end();
+        Ok(done)
+    })
 }
 
 /// Embeds until the queue ends or the model fails; hands each batch, or the one failure, to `tell`, which says whether to

@@ -40,6 +40,11 @@ impl Loaders {
             .map(Self)
     }
 
+    /// Extension and command of each, by extension.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &[String])> {
+        self.0.iter().map(|(extension, command)| (extension.as_str(), command.as_slice()))
+    }
+
     pub fn for_extension(&self, extension: &str) -> Option<&[String]> {
         self.0.get(extension).map(Vec::as_slice)
     }

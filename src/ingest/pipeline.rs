@@ -17,6 +17,7 @@
 
 use std::{
     collections::{BTreeSet, HashMap},
+    path::Path,
     sync::{
         Arc,
         mpsc::{self, Receiver, RecvTimeoutError, Sender},
@@ -66,8 +67,8 @@ pub fn run(
         report.seconds = started.elapsed().as_secs_f64();
         report
     };
-    let embedder = matching_embedder(writer.snapshot(), embedder, options)?;
-    let settings = chunk_settings(writer.snapshot(), options)?;
+    let embedder = matching_embedder(writer.snapshot(), embedder, &options.index_dir)?;
+    let settings = chunk_settings(writer.snapshot(), options.chunk_tokens, options.chunk_overlap)?;
     let task = Task {
         collection: options.collection.clone(),
         tags: options.tags.clone(),
@@ -131,10 +132,10 @@ pub fn run(
 }
 
 /// The embedder, if the index wants one. Errors: the index has another space, or one and there is no embedder.
-fn matching_embedder<'a>(
+pub fn matching_embedder<'a>(
     snapshot: &Snapshot,
     embedder: Option<&'a dyn Embedder>,
-    options: &Options,
+    index_dir: &Path,
 ) -> Result<Option<&'a dyn Embedder>> {
     let Some(space) = snapshot.space() else { return Ok(None) };
     let Some(embedder) = embedder else {
@@ -143,17 +144,20 @@ fn matching_embedder<'a>(
     };
     if space.folder() != embedder.space().folder() {
         let (found, expected) = (space.model.clone(), embedder.space().model.clone());
-        return Err(index::Error::Space { path: options.index_dir.clone(), found, expected }.into());
+        return Err(index::Error::Space { path: index_dir.to_path_buf(), found, expected }.into());
     }
     Ok(Some(embedder))
 }
 
-fn chunk_settings(snapshot: &Snapshot, options: &Options) -> Result<chunk::Settings> {
-    let reads = |space: &EmbeddingSpace| {
-        let prefix = WordPiece::builtin().count(&space.passage_prefix);
-        space.max_tokens.saturating_sub(prefix)
-    };
-    chunk::Settings::new(options.chunk_tokens, options.chunk_overlap, snapshot.space().map(reads))
+/// How chunks for this index are cut.
+pub fn chunk_settings(snapshot: &Snapshot, tokens: usize, overlap: usize) -> Result<chunk::Settings> {
+    chunk::Settings::new(tokens, overlap, snapshot.space().map(reads))
+}
+
+/// Tokens that the model of a space reads of one text, its own prefix not counted.
+pub fn reads(space: &EmbeddingSpace) -> usize {
+    let prefix = WordPiece::builtin().count(&space.passage_prefix);
+    space.max_tokens.saturating_sub(prefix)
 }
 
 impl Run<'_> {

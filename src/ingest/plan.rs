@@ -416,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fresh_file_is_read_whatever_its_stat() {
+    fn cr12_a_fresh_file_is_read_whatever_its_stat() {
         for (age_ns, want) in [(FRESH_NS + 1, 1), (FRESH_NS, 0), (0, 0), (-1_000_000_000_000, 0)] {
             let mut file = found("", "a.md", 10);
             file.stat.mtime_ns = SCAN - age_ns;

@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn the_built_in_list_knows_secrets_and_generated_folders() {
+    fn s10_the_built_in_list_knows_secrets_and_generated_folders() {
         for name in
             [".env", ".env.local", "key.pem", "id_rsa", "id_ed25519.pub", ".ssh", "node_modules", "target", "~$a.docx"]
         {

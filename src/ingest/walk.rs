@@ -590,7 +590,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn odd_entries_are_skipped_with_a_reason() {
+    fn s06_odd_entries_are_skipped_with_a_reason() {
         let tree = Tree::new(&["a.md", "large.md"]);
         fs::write(tree.path("large.md"), vec![b'x'; 101]).unwrap();
         std::os::unix::fs::symlink("a.md", tree.path("link")).unwrap();
@@ -633,7 +633,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn names_that_are_not_utf8_are_found() {
+    fn s07_names_that_are_not_utf8_are_found() {
         use std::os::unix::ffi::OsStrExt;
         let tree = Tree::new(&[]);
         let names: [&[u8]; 4] = [b"bad\xff.md", b"-rf", b"new\nline", b"esc\x1b[31m"];

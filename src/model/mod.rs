@@ -18,7 +18,7 @@ pub mod sse;
 pub mod wordpiece;
 
 pub use error::{Error, Result};
-pub use space::same_space;
+pub use space::{same_space, same_vector};
 
 use std::{ops::ControlFlow, time::Duration};
 

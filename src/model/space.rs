@@ -45,6 +45,11 @@ fn differ<T: PartialEq + std::fmt::Display>(what: &str, index: &T, ours: &T) -> 
     Err(format!("its {what} is `{index}`, the embedder's `{ours}`"))
 }
 
+/// Whether two vectors of one text may be of one model: as near as those of the probe sentence have to be.
+pub fn same_vector(a: &[f32], b: &[f32]) -> bool {
+    !a.is_empty() && same_probe(a, b).is_ok()
+}
+
 /// Compares the vectors of the probe sentence.
 pub(crate) fn same_probe(index: &[f32], ours: &[f32]) -> Result<(), String> {
     if index.len() != ours.len() {

@@ -76,7 +76,7 @@ impl Settings {
         if overlap > target / 2 {
             return options(format!("an overlap of {overlap} tokens is more than half of a chunk of {target}"));
         }
-        Ok(Self { target, overlap, limit: most.min(target + target / 4 + 4) })
+        Ok(Self { target, overlap, limit: limit_for(target, most) })
     }
 
     /// The most word pieces an embedded text has: what [`embedding_text`] is to be called with.
@@ -89,6 +89,11 @@ impl Settings {
         let Self { target, overlap, limit } = self;
         format!("c{VERSION}-{target}-{overlap}-{limit}")
     }
+}
+
+/// The most word pieces of an embedded text where chunks aim at `target` and the model reads `most`.
+pub fn limit_for(target: usize, most: usize) -> usize {
+    most.min(target + target / 4 + 4)
 }
 
 /// Which source the chunks are of.

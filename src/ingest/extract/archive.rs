@@ -218,7 +218,7 @@ pub mod tests {
     }
 
     #[test]
-    fn bombs_and_ruins() {
+    fn s01_bombs_and_ruins() {
         let reason_of = |bytes: Vec<u8>| check("a.gz", bytes).map(|document| document.warnings).map_err(|p| p.reason);
         let bomb = gzipped(&vec![0; 64 << 20]);
         assert_eq!(reason_of(bomb), Err(reason::TOO_LARGE.into()));

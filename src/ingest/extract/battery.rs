@@ -190,7 +190,7 @@ fn small_and_strange_files() {
 }
 
 #[test]
-fn a_megabyte_without_a_line_end() {
+fn s08_a_megabyte_without_a_line_end() {
     for (name, _) in formats() {
         for piece in ["word ", "x", "[", "<b>", "\""] {
             check(name, piece.repeat((1 << 20) / piece.len()).as_bytes());
@@ -221,7 +221,7 @@ fn a_megabyte_without_a_line_end() {
 }
 
 #[test]
-fn deep_nesting() {
+fn s04_deep_nesting() {
     for (name, _) in formats() {
         for (open, close) in [
             ("[", "]"),

@@ -7,8 +7,8 @@ mod archive;
 mod asciidoc;
 #[cfg(test)]
 mod battery;
-mod blocks;
-mod clean;
+pub(super) mod blocks;
+pub(super) mod clean;
 mod code;
 mod csv;
 mod docx;

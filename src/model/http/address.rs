@@ -58,6 +58,12 @@ impl Address {
         self.url.scheme() == "https"
     }
 
+    /// Where to connect: a name or a number, and the port that is given or usual.
+    pub fn host_and_port(&self) -> (String, u16) {
+        let host = self.url.host_str().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
+        (host.to_owned(), self.url.port_or_known_default().unwrap_or(80))
+    }
+
     /// The host is this machine by name or number, so nothing leaves it.
     pub fn is_loopback(&self) -> bool {
         let host = self.url.host_str().unwrap_or_default();

@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_shows_its_last_four_characters_at_most() {
+    fn k03_a_key_shows_its_last_four_characters_at_most() {
         for (key, want) in [
             ("", "***"),
             ("short", "***"),

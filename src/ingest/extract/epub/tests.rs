@@ -141,7 +141,7 @@ fn locked_books() {
 }
 
 #[test]
-fn bombs_and_loops() {
+fn s01_bombs_and_loops() {
     let many = "<itemref idref='1'/>".repeat(100_000);
     let deep = "<navPoint><navLabel><text>x</text></navLabel><content src='one.xhtml'/>".repeat(50_000);
     let document = read(&book(&[

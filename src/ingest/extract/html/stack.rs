@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn hidden_until_closed() {
+    fn p06_hidden_until_closed() {
         let mut open = stack(&["div", "nav", "p"]);
         assert!(open.is_hidden());
         let closed: Vec<_> = open.close_to(0).into_iter().map(|c| (c.name.to_string(), c.was_read)).collect();

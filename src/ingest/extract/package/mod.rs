@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn bombs_are_refused() {
+    fn s01_bombs_are_refused() {
         let zeros = "\0".repeat(40 << 20);
         let error = open(zipped(&[("a", &zeros)])).read("a").unwrap_err();
         assert_eq!(error.reason, reason::TOO_LARGE);
