@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand, ValueEnum};
 
 use super::commands::{
-    ask, check, completions, config, eval, ingest, list, query, rm, show, status, tune, verify, why, why_not,
+    ask, check, compact, completions, config, doctor, eval, export, import, ingest, list, man, migrate, query, reembed,
+    rm, show, status, tune, verify, why, why_not,
 };
 
 /// Ingest a folder, query it, ask it: hybrid search and checked citations, offline
@@ -29,6 +30,9 @@ pub struct Global {
     /// Use the index in this folder [default: $RAG_INDEX, else the nearest .rag from here upward, else ./.rag]
     #[arg(long, value_name = "DIR", global = true)]
     pub index: Option<PathBuf>,
+    /// Open an index of another user that others may write to
+    #[arg(long, global = true)]
+    pub trust_index: bool,
     /// Print one JSON object on stdout, errors as one on stderr
     #[arg(long, global = true)]
     pub json: bool,
@@ -75,10 +79,24 @@ pub enum Command {
     Eval(eval::Args),
     /// Propose settings that are better for these documents
     Tune(tune::Args),
+    /// Merge segments and drop what is deleted
+    Compact(compact::Args),
+    /// Embed the stored texts with another model, or with none
+    Reembed(reembed::Args),
+    /// Bring an index of an older format to this one
+    Migrate(migrate::Args),
+    /// Check the setup, and print the command that mends what is wrong
+    Doctor(doctor::Args),
+    /// Write the documents as JSON lines, for another index or another program
+    Export(export::Args),
+    /// Take documents from JSON lines: an export, or lines of `id`, `title`, `text`
+    Import(import::Args),
     /// Show each setting and where its value comes from
     Config(config::Args),
     /// Print a completion script for a shell
     Completions(completions::Args),
+    /// Print the manual page
+    Man(man::Args),
 }
 
 impl Cli {
@@ -98,7 +116,14 @@ impl Cli {
             | Command::Verify(_)
             | Command::Eval(_)
             | Command::Tune(_)
+            | Command::Compact(_)
+            | Command::Reembed(_)
+            | Command::Export(_)
+            | Command::Import(_)
             | Command::Config(_)
+            | Command::Migrate(_)
+            | Command::Doctor(_)
+            | Command::Man(_)
             | Command::Completions(_) => false,
         };
         self.global.json || format

@@ -1,6 +1,7 @@
 //! Where the index is, and which models this run uses: the one place where settings become an index and models.
 
 use std::{
+    ffi::OsStr,
     fs,
     path::{Path, PathBuf},
     sync::Arc,
@@ -22,6 +23,7 @@ use rag::{
 };
 
 use super::{
+    args::Global,
     commands::ingest::EmbedArgs,
     config::{self, Config},
     env,
@@ -39,6 +41,8 @@ pub struct Place {
     pub dir: PathBuf,
     /// By the command line: not found, nor a variable's.
     pub is_named: bool,
+    /// Open it though another user owns it and others may write to it.
+    trust: bool,
 }
 
 /// An index to be filled, and who embeds for it.
@@ -53,9 +57,10 @@ pub struct Workshop {
 
 impl Place {
     /// `--index`, else `RAG_INDEX`, else the nearest `.rag` from the current folder upward, else `./.rag`.
-    pub fn find(flag: Option<&Path>) -> Result<Self, Failure> {
-        if let Some(dir) = flag.map(Path::to_path_buf).or_else(|| env::path(env::INDEX)) {
-            return Ok(Self { dir, is_named: flag.is_some() });
+    pub fn find(global: &Global) -> Result<Self, Failure> {
+        let trust = global.trust_index;
+        if let Some(dir) = global.index.clone().or_else(|| env::path(env::INDEX)) {
+            return Ok(Self { dir, is_named: global.index.is_some(), trust });
         }
         let here = std::env::current_dir().map_err(|error| {
             Failure::new(rag::types::Kind::Io, format!("the current folder cannot be read: {error}"))
@@ -65,7 +70,7 @@ impl Place {
             Some(folder) if folder != here => folder.join(FOLDER),
             Some(_) | None => PathBuf::from(FOLDER),
         };
-        Ok(Self { dir, is_named: false })
+        Ok(Self { dir, is_named: false, trust })
     }
 
     pub fn exists(&self) -> bool {
@@ -89,8 +94,11 @@ impl Place {
     }
 
     /// A path as the index spells it: given so, or as a path from the current folder.
-    pub fn spelled(&self, what: &str, snapshot: &Snapshot) -> String {
-        let given = what.trim_start_matches("./").trim_end_matches('/').to_string();
+    pub fn spelled(&self, what: &OsStr, snapshot: &Snapshot) -> String {
+        let given = match what.to_str() {
+            Some(text) => text.trim_start_matches("./").trim_end_matches('/').to_string(),
+            None => SourcePath::from_path(Path::new(what)).to_string(),
+        };
         let Ok(real) = fs::canonicalize(what) else { return given };
         let below = |root: &Path| real.strip_prefix(root).ok().map(|rest| SourcePath::from_path(rest).to_string());
         let home = self.home().and_then(|home| below(&home));
@@ -106,8 +114,20 @@ impl Place {
         }
     }
 
+    /// Errors: as [`Index::open`], and `Usage` for an index that somebody else could change under this process, or have
+    /// made to harm it.
     pub fn open(&self) -> Result<Index, Failure> {
-        Ok(Index::open(&self.dir)?)
+        let index = Index::open(&self.dir)?;
+        if !self.trust && is_somebody_elses(&self.dir) {
+            let message = format!(
+                "index at `{}` belongs to another user, and others than that one may write to it",
+                self.dir.display()
+            );
+            return Err(Failure::usage(message).hint(
+                "if you trust everyone who may write to it: `--trust-index`; else copy it, or `chmod -R go-w` it",
+            ));
+        }
+        Ok(index)
     }
 
     /// `wait`: for another writer to end.
@@ -156,6 +176,16 @@ impl Place {
         }
         let embedder = self.embedder_for(space, &wanted, cancel, true)?;
         Ok(Workshop { index, embedder: Some(embedder), is_new: false, _scratch: None })
+    }
+
+    /// The embedder that flags and settings name, whatever the index has; `None`: without vectors.
+    pub fn embedder(
+        &self,
+        config: &Config,
+        flags: &EmbedArgs,
+        cancel: &Cancel,
+    ) -> Result<Option<Box<dyn Embedder>>, Failure> {
+        if flags.no_embed { Ok(None) } else { Wanted::new(config, flags).embedder(cancel).map(Some) }
     }
 
     /// The embedder that a query needs: none for words alone or for an index without vectors.
@@ -299,6 +329,20 @@ fn local_reranker(_: &Path) -> Result<Arc<dyn Reranker>, Failure> {
     Err(Failure::usage("this program was built without a runtime for models").hint("use `rerank.url`"))
 }
 
+/// The folder, or one of those in it, is another user's and open to writes of still others.
+#[cfg(unix)]
+fn is_somebody_elses(dir: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let own = rustix::process::geteuid().as_raw();
+    let is_open = |path: PathBuf| fs::metadata(path).is_ok_and(|meta| meta.uid() != own && meta.mode() & 0o022 != 0);
+    [dir.to_path_buf(), dir.join("text"), dir.join("vectors"), dir.join("FORMAT")].into_iter().any(is_open)
+}
+
+#[cfg(not(unix))]
+fn is_somebody_elses(_dir: &Path) -> bool {
+    false
+}
+
 /// A folder of ours that goes away by itself.
 fn scratch() -> Result<tempfile::TempDir, Failure> {
     tempfile::Builder::new()
@@ -421,7 +465,7 @@ mod tests {
     use super::is_openai;
 
     #[test]
-    fn the_openai_key_goes_to_openai_alone() {
+    fn k01_the_openai_key_goes_to_openai_alone() {
         assert!(is_openai("https://api.openai.com/v1"));
         for url in [
             "http://api.openai.com/v1",

@@ -155,12 +155,7 @@ pub struct Config {
 impl Config {
     /// Reads all layers. `index_dir`: the index in use, if there is one.
     pub fn load(index_dir: Option<&Path>) -> Result<Self, Failure> {
-        let mut config = Self::default();
-        for setting in SETTINGS {
-            if let Some(default) = setting.default {
-                config.values.insert(setting.key, (Value::One(default.into()), Origin::Default));
-            }
-        }
+        let mut config = Self::defaults();
         if let Some(path) = user_file() {
             if env::path(env::CONFIG).is_some() && !path.exists() {
                 return Err(Failure::usage(format!("no file `{}`", path.display())).hint("RAG_CONFIG names it"));
@@ -184,6 +179,12 @@ impl Config {
             }
         }
         Ok(config)
+    }
+
+    /// What there is without any file or variable.
+    pub fn defaults() -> Self {
+        let default = |setting: &Setting| Some((setting.key, (Value::One(setting.default?.into()), Origin::Default)));
+        Self { values: SETTINGS.iter().filter_map(default).collect() }
     }
 
     fn layer(&mut self, path: &Path, of_index: bool) -> Result<(), Failure> {
@@ -293,6 +294,33 @@ pub fn user_file() -> Option<PathBuf> {
 pub fn cache_dir() -> Option<PathBuf> {
     use etcetera::BaseStrategy;
     etcetera::choose_base_strategy().ok().map(|strategy| strategy.cache_dir().join("rag"))
+}
+
+/// Files that hold a key, or an address with a password in it.
+pub fn files_with_secrets(config: &Config) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> =
+        ["embed.key_file", "llm.key_file"].iter().filter_map(|key| config.text(key)).map(PathBuf::from).collect();
+    for key in ["embed.url", "llm.url"] {
+        if let Some((Value::One(url), Origin::File(path))) = config.get(key)
+            && url
+                .split_once("://")
+                .is_some_and(|(_, rest)| rest.split('/').next().is_some_and(|host| host.contains('@')))
+        {
+            files.push(path.clone());
+        }
+    }
+    files.sort();
+    files.dedup();
+    files
+}
+
+/// Whether others than its owner may read a file. Never elsewhere than on Unix.
+pub fn is_open_to_others(path: &Path) -> bool {
+    #[cfg(unix)]
+    return fs::metadata(path)
+        .is_ok_and(|meta| std::os::unix::fs::PermissionsExt::mode(&meta.permissions()) & 0o077 != 0);
+    #[cfg(not(unix))]
+    return path.as_os_str().is_empty();
 }
 
 fn from_toml(value: &toml::Value) -> Result<Value, String> {

@@ -22,7 +22,7 @@ pub const ORT: &str = "ORT_DYLIB_PATH";
 /// Where Python environments are, to look for an ONNX Runtime if `auto` is asked for.
 pub const PYTHON_ROOTS: [&str; 2] = ["VIRTUAL_ENV", "CONDA_PREFIX"];
 pub const HOME: &str = "HOME";
-/// Where programs are that help to read pages.
+/// Where programs are: those that help to read pages, and those that `rag doctor` looks for.
 pub const PATH: &str = "PATH";
 /// A password to try on encrypted PDFs, beside those of `--password`.
 pub const PASSWORD: &str = "RAG_PASSWORD";

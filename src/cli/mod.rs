@@ -16,7 +16,7 @@ mod signals;
 use std::{ffi::OsString, process::ExitCode};
 
 use args::Cli;
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 
 /// Runs one command line, and is the only place that turns a failure into words and a number.
 pub fn run(arguments: Vec<OsString>) -> ExitCode {
@@ -27,7 +27,9 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
     if let Some(call) = env::text(env::KILL_AT).and_then(|number| number.parse().ok()) {
         rag::index::fs::kill_after(call);
     }
-    let cli = match Cli::try_parse_from(&arguments) {
+    let command = Cli::command().color(report::usage_color(&arguments));
+    let parsed = command.try_get_matches_from(&arguments).and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => return report::usage(&error, &arguments),
     };

@@ -51,6 +51,30 @@ impl Failure {
         }
     }
 
+    /// `None`: a closed pipe.
+    pub fn kind(&self) -> Option<Kind> {
+        match self {
+            Self::Error { kind, .. } => Some(*kind),
+            Self::ClosedPipe => None,
+        }
+    }
+
+    /// What happened and where.
+    pub fn message(&self) -> String {
+        match self {
+            Self::Error { message, .. } => message.clone(),
+            Self::ClosedPipe => String::new(),
+        }
+    }
+
+    /// What to do next.
+    pub fn hint_text(&self) -> Option<String> {
+        match self {
+            Self::Error { hint, .. } => hint.clone(),
+            Self::ClosedPipe => None,
+        }
+    }
+
     /// In one line, for what goes on all the same.
     pub fn in_passing(&self) -> Option<String> {
         match self {
@@ -121,6 +145,12 @@ impl From<retrieve::Error> for Failure {
 fn index_hint(error: &index::Error) -> Option<String> {
     if let index::Error::NotAnIndex { .. } = error {
         return Some("name an empty or a new folder with `--index DIR` or RAG_INDEX".into());
+    }
+    if let index::Error::Format { .. } = error {
+        return Some(
+            "a newer program made it: update this one, or ingest the sources into a new index with `--index DIR`"
+                .into(),
+        );
     }
     let hint = match error.kind() {
         Kind::NotFound => "run `rag ingest PATH` first, or name the index with `--index DIR`",
@@ -214,6 +244,17 @@ fn say(kind: Kind, message: &str, hint: Option<&str>, code: u8, json: bool) {
     };
 }
 
+/// Whether help and usage errors are coloured: they come before `--color` is read.
+pub fn usage_color(arguments: &[OsString]) -> clap::ColorChoice {
+    let after = arguments.windows(2).filter(|two| two[0] == "--color").map(|two| two[1].as_os_str());
+    let joined = arguments.iter().filter_map(|one| one.to_str()?.strip_prefix("--color=")).map(std::ffi::OsStr::new);
+    match after.chain(joined).last().and_then(|when| when.to_str()) {
+        Some("never") => clap::ColorChoice::Never,
+        Some("always") => clap::ColorChoice::Always,
+        Some(_) | None => clap::ColorChoice::Auto,
+    }
+}
+
 /// Says what clap found wrong (or prints the help or version it was asked for).
 pub fn usage(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
     use clap::error::ErrorKind;
@@ -272,6 +313,15 @@ mod tests {
             assert_eq!(exit::code(kind), code, "{kind:?}");
             assert!(words.insert(wire::kind_word(kind)));
         }
+    }
+
+    #[test]
+    fn the_last_word_on_colour_counts_before_the_rest_is_read() {
+        let choice = |words: &[&str]| usage_color(&words.iter().map(OsString::from).collect::<Vec<_>>());
+        assert_eq!(choice(&["rag", "--nonsense"]), clap::ColorChoice::Auto);
+        assert_eq!(choice(&["rag", "--color", "never", "--nonsense"]), clap::ColorChoice::Never);
+        assert_eq!(choice(&["rag", "--color=always"]), clap::ColorChoice::Always);
+        assert_eq!(choice(&["rag", "--color"]), clap::ColorChoice::Auto);
     }
 
     #[test]

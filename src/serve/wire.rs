@@ -4,12 +4,16 @@
 //! Useful for: turning results of the halls into JSON. Not for: deciding anything.
 
 mod eval;
+mod maintenance;
+mod portable;
 mod why;
 
 pub use eval::{
     EvalBar, EvalComparison, EvalConfiguration, EvalDifference, EvalDifferences, EvalInterval, EvalMade, EvalMeasured,
     EvalMetrics, EvalQuery, EvalResult, EvalSeconds, EvalValues, TuneResult, TuneSetting, TuneTrial,
 };
+pub use maintenance::*;
+pub use portable::*;
 
 use std::collections::BTreeMap;
 
@@ -995,6 +999,8 @@ pub struct RemoveResult {
     /// Arguments that named nothing in the index.
     pub not_found: Vec<String>,
     pub dry_run: bool,
+    /// The files were written again without any removed text.
+    pub purged: bool,
     pub generation: u64,
 }
 
@@ -1006,6 +1012,11 @@ pub struct VerifyResult {
     pub generation: Option<u64>,
     pub sound: bool,
     pub faults: Vec<String>,
+    /// Files whose checksum was computed, and their bytes.
+    pub files: u64,
+    pub bytes: u64,
+    /// What follows from something else was made anew, too.
+    pub paranoid: bool,
     /// Files that no generation names: of a run that goes on now, or of one that was cut off; the next writer removes them.
     pub orphans: Vec<String>,
 }

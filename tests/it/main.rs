@@ -21,5 +21,8 @@ mod given;
 mod kill;
 mod manage;
 mod output;
+mod portable;
 mod readme;
 mod reconcile;
+mod rows;
+mod upkeep;

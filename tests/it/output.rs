@@ -62,7 +62,7 @@ fn scores_and_relevance_fall_in_order() {
 }
 
 #[test]
-fn hostile_text_and_names_cannot_move_the_cursor() {
+fn t01_hostile_text_and_names_cannot_move_the_cursor() {
     let house = House::new();
     let evil = "\x1b]52;c;ZXZpbA==\x07\x1b[2J\u{9b}31m\u{202e}";
     house.write("docs/a.md", format!("# Title {evil}\n\nThe walrus {evil} sings.\n"));
@@ -96,27 +96,13 @@ fn no_terminal_means_plain_progress() {
 fn help_names_verbs_that_work_and_no_others() {
     let house = House::new();
     let help = house.rag(["--help"]).ok().stdout;
-    for verb in [
-        "ingest",
-        "query",
-        "ask",
-        "check",
-        "status",
-        "list",
-        "show",
-        "rm",
-        "why",
-        "why-not",
-        "verify",
-        "eval",
-        "tune",
-        "config",
-        "completions",
-    ] {
+    let verbs = "ingest query ask check status list show rm why why-not verify compact reembed migrate doctor export import eval tune \
+                 config completions man";
+    for verb in verbs.split(' ') {
         assert!(help.contains(&format!("\n  {verb} ")), "{verb}");
         house.rag([verb, "--help"]).ok();
     }
-    for absent in ["serve", "mcp", "proxy", "compact", "__extract", "--watch", "--rerank"] {
+    for absent in ["serve", "mcp", "proxy", "__extract", "--watch", "--rerank"] {
         assert!(!help.contains(absent), "{absent}");
     }
     assert!(house.rag(["--version"]).ok().stdout.starts_with("rag "));

@@ -2,13 +2,20 @@
 
 pub mod ask;
 pub mod check;
+pub mod compact;
 pub mod completions;
 pub mod config;
+pub mod doctor;
 pub mod eval;
+pub mod export;
 pub mod extract;
+pub mod import;
 pub mod ingest;
 pub mod list;
+pub mod man;
+pub mod migrate;
 pub mod query;
+pub mod reembed;
 pub mod rm;
 pub mod show;
 pub mod status;
@@ -20,7 +27,7 @@ pub mod why_not;
 use super::{
     args::{Cli, Command},
     backend::Place,
-    config::Config,
+    config::{Config, files_with_secrets, is_open_to_others},
     output::Screen,
     report::Failure,
 };
@@ -37,9 +44,18 @@ pub fn run(cli: Cli) -> Result<u8, Failure> {
     if let Command::Completions(args) = &cli.command {
         return completions::run(args);
     }
-    let place = Place::find(cli.global.index.as_deref())?;
+    if let Command::Man(args) = &cli.command {
+        return man::run(args);
+    }
+    if let Command::Doctor(args) = &cli.command {
+        return doctor::run(&cli.global, args);
+    }
+    let place = Place::find(&cli.global)?;
     let config = Config::load(place.exists().then_some(place.dir.as_path()))?;
     let screen = Screen::new(&cli.global, &config);
+    for path in files_with_secrets(&config).iter().filter(|path| is_open_to_others(path)) {
+        screen.note(&format!("`{0}` holds secrets and others may read it; `chmod 600 {0}`", path.display()));
+    }
     let context = Context { place, config, screen };
     match cli.command {
         Command::Ingest(args) => ingest::run(&context, args),
@@ -55,7 +71,14 @@ pub fn run(cli: Cli) -> Result<u8, Failure> {
         Command::Verify(args) => verify::run(&context, args),
         Command::Eval(args) => eval::run(&context, args),
         Command::Tune(args) => tune::run(&context, args),
+        Command::Compact(args) => compact::run(&context, args),
+        Command::Reembed(args) => reembed::run(&context, args),
+        Command::Export(args) => export::run(&context, args),
+        Command::Import(args) => import::run(&context, args),
         Command::Config(args) => config::run(&context, args),
+        Command::Migrate(args) => migrate::run(&context, args),
+        Command::Doctor(args) => doctor::run(&cli.global, &args),
+        Command::Man(args) => man::run(&args),
         Command::Completions(args) => completions::run(&args),
     }
 }

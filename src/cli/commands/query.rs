@@ -11,7 +11,14 @@ use rag::{
 };
 
 use super::Context;
-use crate::cli::{args::duration, backend::Place, config::Config, exit, output::hits, report::Failure};
+use crate::cli::{
+    args::duration,
+    backend::Place,
+    config::Config,
+    exit,
+    output::{hits, sanitize},
+    report::Failure,
+};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -208,7 +215,8 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
                 lines.push_str(&serde_json::to_string(&wire::Hit::from(hit)).map_err(std::io::Error::from)?);
                 lines.push('\n');
             }
-            context.screen.print(&lines)?;
+            let shown = if context.screen.stdout_is_terminal { sanitize::json(&lines) } else { lines.as_str().into() };
+            context.screen.print(&shown)?;
         }
         Format::Text => context.screen.print(&hits::text(&context.screen, &places, &hits, query.explain))?,
         Format::Md => context.screen.print(&hits::markdown(&hits))?,

@@ -1,6 +1,6 @@
 //! `rag rm`: takes documents out of the index. The files stay; the next ingest of their folder adds them again.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, ffi::OsString, time::Duration};
 
 use rag::{
     index::{Compare, Fact, Filter, Snapshot, SourceRecord},
@@ -22,13 +22,16 @@ use crate::cli::{
 pub struct Args {
     /// Remove these documents: an id (of a document or of one of its chunks), a path, a folder, or a glob such as `drafts/**`
     #[arg(value_name = "ID|PATH|GLOB")]
-    what: Vec<String>,
+    what: Vec<OsString>,
     /// Remove documents with this tag; with a path: only those (can be repeated)
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
     tag: Vec<(String, String)>,
     /// Remove from this collection only
     #[arg(long, value_name = "NAME")]
     collection: Option<String>,
+    /// Rewrite the index files too, so that no removed text is left in them; what the disk keeps of deleted files is not wiped
+    #[arg(long, conflicts_with = "dry_run")]
+    purge: bool,
     /// Say what would be removed and remove nothing
     #[arg(long)]
     dry_run: bool,
@@ -42,7 +45,7 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
     if args.dry_run {
         let snapshot = index.snapshot()?;
         let (found, missing) = find(&context.place, &snapshot, &args)?;
-        return report(context, &found, missing, true, snapshot.generation());
+        return report(context, &found, missing, &args, snapshot.generation());
     }
     let mut writer = index.writer(&context.place.writer_options(args.wait))?;
     let (found, missing) = find(&context.place, writer.snapshot(), &args)?;
@@ -50,8 +53,11 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
         writer.remove(*id)?;
     }
     writer.commit()?;
+    if args.purge {
+        writer.compact()?;
+    }
     let generation = writer.snapshot().generation();
-    report(context, &found, missing, false, generation)
+    report(context, &found, missing, &args, generation)
 }
 
 type Found = BTreeMap<SourceId, String>;
@@ -96,18 +102,26 @@ fn find(place: &Place, snapshot: &Snapshot, args: &Args) -> Result<(Found, Vec<S
         ]);
         let globbed = snapshot.sources_where(&glob, args.collection.as_deref())?;
         if !take(globbed.iter().collect()) {
-            missing.push(what.clone());
+            missing.push(what.display().to_string());
         }
     }
     Ok((found, missing))
 }
 
-fn report(context: &Context, found: &Found, missing: Vec<String>, dry: bool, generation: u64) -> Result<u8, Failure> {
+fn report(context: &Context, found: &Found, missing: Vec<String>, args: &Args, generation: u64) -> Result<u8, Failure> {
+    let dry = args.dry_run;
     let mut removed: Vec<String> = found.values().cloned().collect();
     removed.sort();
     let code = if removed.is_empty() || !missing.is_empty() { exit::NO } else { exit::OK };
     if context.screen.json {
-        let result = wire::RemoveResult { schema: "rag.rm/1", removed, not_found: missing, dry_run: dry, generation };
+        let result = wire::RemoveResult {
+            schema: "rag.rm/1",
+            removed,
+            not_found: missing,
+            dry_run: dry,
+            purged: args.purge,
+            generation,
+        };
         context.screen.print_json(&result)?;
         return Ok(code);
     }

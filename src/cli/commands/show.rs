@@ -1,5 +1,7 @@
 //! `rag show`: a chunk or a document with where it comes from.
 
+use std::ffi::OsString;
+
 use rag::{
     index::{ChunkRecord, Snapshot, SourceRecord},
     serve::wire,
@@ -13,7 +15,7 @@ use crate::cli::{backend::Place, exit, output::sources, report::Failure};
 pub struct Args {
     /// Show this chunk (its id), or this document (its id or path)
     #[arg(value_name = "ID|PATH")]
-    what: String,
+    what: OsString,
     /// Print the stored text alone, every byte at its place
     #[arg(long, conflicts_with = "json")]
     raw: bool,
@@ -25,7 +27,7 @@ pub struct Args {
 pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
     let snapshot = context.place.open()?.snapshot()?;
     let Some((source, chunks, one)) = find(&context.place, &snapshot, &args)? else {
-        let message = format!("no chunk and no document `{}` in the index", args.what);
+        let message = format!("no chunk and no document `{}` in the index", args.what.display());
         return if context.screen.json {
             context.screen.print_json(&wire::ShowResult::new(snapshot.generation(), None, &[]))?;
             Ok(exit::NO)
@@ -69,13 +71,14 @@ type Found = (Option<SourceRecord>, Vec<ChunkRecord>, bool);
 
 /// A chunk id, a document id, or a display path; several collections may hold the same path: the first is shown.
 fn find(place: &Place, snapshot: &Snapshot, args: &Args) -> Result<Option<Found>, Failure> {
-    if let Ok(id) = args.what.parse::<ChunkId>()
+    let word = args.what.to_str().unwrap_or_default();
+    if let Ok(id) = word.parse::<ChunkId>()
         && let Some(chunk) = snapshot.chunk(id)?
     {
         let source = snapshot.source(chunk.source)?;
         return Ok(Some((source, vec![chunk], true)));
     }
-    let by_id = match args.what.parse::<SourceId>() {
+    let by_id = match word.parse::<SourceId>() {
         Ok(id) => snapshot.source(id)?,
         Err(_) => None,
     };

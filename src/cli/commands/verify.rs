@@ -10,11 +10,15 @@ use crate::cli::{
 };
 
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+pub struct Args {
+    /// Read every file instead of mapping it, and make anew what follows from something else: ids, word counts, codes
+    #[arg(long)]
+    paranoid: bool,
+}
 
-pub fn run(context: &Context, _args: Args) -> Result<u8, Failure> {
+pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
     let index = context.place.open()?;
-    let report = index.verify()?;
+    let report = if args.paranoid { index.verify_thoroughly()? } else { index.verify()? };
     let generation = index.snapshot().ok().map(|snapshot| snapshot.generation());
     let result = wire::VerifyResult {
         schema: "rag.verify/1",
@@ -22,6 +26,9 @@ pub fn run(context: &Context, _args: Args) -> Result<u8, Failure> {
         generation,
         sound: report.is_sound(),
         faults: report.faults.iter().map(ToString::to_string).collect(),
+        files: report.files as u64,
+        bytes: report.bytes,
+        paranoid: args.paranoid,
         orphans: report.orphans.iter().map(|path| path.display().to_string()).collect(),
     };
     let code = if result.sound { exit::OK } else { exit::NO };

@@ -82,7 +82,12 @@ impl Screen {
     /// Prints one JSON object and a line feed.
     pub fn print_json(&self, value: &impl Serialize) -> io::Result<()> {
         let mut out = out();
-        serde_json::to_writer(&mut out, value).map_err(io::Error::from)?;
+        if self.stdout_is_terminal {
+            let text = serde_json::to_string(value).map_err(io::Error::from)?;
+            out.write_all(sanitize::json(&text).as_bytes())?;
+        } else {
+            serde_json::to_writer(&mut out, value).map_err(io::Error::from)?;
+        }
         out.write_all(b"\n")?;
         out.flush()
     }
@@ -101,6 +106,13 @@ impl Screen {
             let _ = writeln!(io::stderr().lock(), "note: {}", sanitize::line(text));
         }
     }
+}
+
+/// Prints bytes as they are.
+pub fn print_bytes(bytes: &[u8]) -> io::Result<()> {
+    let mut out = out();
+    out.write_all(bytes)?;
+    out.flush()
 }
 
 fn out() -> BufWriter<io::StdoutLock<'static>> {

@@ -13,6 +13,19 @@ pub fn line(text: &str) -> Cow<'_, str> {
     escape(text, |_| true)
 }
 
+/// JSON that a terminal may show: what JSON leaves as it is and a terminal obeys stands as `\u009b`. The same value when read.
+pub fn json(text: &str) -> Cow<'_, str> {
+    let bad = |c: char| c != '\n' && (c.is_control() || is_override(c));
+    if !text.contains(bad) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if bad(c) { out.push_str(&format!("\\u{:04x}", c as u32)) } else { out.push(c) }
+    }
+    Cow::Owned(out)
+}
+
 fn escape(text: &str, also: impl Fn(char) -> bool) -> Cow<'_, str> {
     let bad = |c: char| (c.is_control() && also(c)) || is_override(c);
     if !text.contains(bad) {
@@ -40,6 +53,16 @@ fn is_override(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn json_means_the_same_and_moves_nothing() {
+        let value = serde_json::json!({"a\u{9b}": ["\u{9b}2J\u{7f}\u{202e}", "plain ü 🦀", "\n\u{1b}"]});
+        let text = value.to_string();
+        let shown = json(&text);
+        assert!(!shown.contains(|c: char| c.is_control() || is_override(c)), "{shown}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&shown).unwrap(), value);
+        assert!(matches!(json("{\"a\":1}"), Cow::Borrowed(_)));
+    }
 
     #[test]
     fn nothing_reaches_the_terminal() {
