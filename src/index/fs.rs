@@ -7,9 +7,9 @@
 use std::{
     fs::{self, File, OpenOptions},
     io::{self, Write},
-    path::Path,
+    path::{Path, PathBuf},
     sync::{
-        Arc, OnceLock,
+        Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU64, Ordering},
     },
 };
@@ -57,6 +57,45 @@ fn due() -> Option<Fault> {
         fault if fault == Fault::Tear as u8 => Some(Fault::Tear),
         _ => Some(Fault::Kill),
     }
+}
+
+/// A change to the disk that was made. For tests of what is left when the power fails; files are known by their inode.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub enum Change {
+    Folder(PathBuf),
+    Create(PathBuf, u64),
+    Write(u64, Vec<u8>),
+    Sync(u64),
+    SyncFolder(PathBuf),
+    Rename(PathBuf, PathBuf),
+    Remove(PathBuf),
+}
+
+static IS_TRACED: AtomicBool = AtomicBool::new(false);
+static TRACE: Mutex<Vec<Change>> = Mutex::new(Vec::new());
+
+/// Keeps every change from now on, with all bytes written. For tests.
+pub fn trace() {
+    IS_TRACED.store(true, Ordering::SeqCst);
+}
+
+/// The changes kept so far, in their order.
+pub fn traced() -> Vec<Change> {
+    std::mem::take(&mut *TRACE.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+fn note(change: impl FnOnce() -> Change) {
+    if IS_TRACED.load(Ordering::Relaxed) {
+        TRACE.lock().unwrap_or_else(PoisonError::into_inner).push(change());
+    }
+}
+
+/// 0 where the system has none.
+fn inode(file: &File) -> u64 {
+    #[cfg(unix)]
+    return file.metadata().map_or(0, |meta| std::os::unix::fs::MetadataExt::ino(&meta));
+    #[cfg(not(unix))]
+    return u64::from(file.metadata().is_err());
 }
 
 /// One writer's way to the disk. Clones share their state.
@@ -116,12 +155,16 @@ impl Disk {
         let mut builder = fs::DirBuilder::new();
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        self.step(|| builder.create(path))
+        self.step(|| builder.create(path))?;
+        note(|| Change::Folder(path.to_path_buf()));
+        Ok(())
     }
 
     /// Makes a new file with mode 0600. Errors if the name is taken.
     pub(super) fn create(&self, path: &Path) -> io::Result<File> {
-        self.step(|| options().create_new(true).open(path))
+        let file = self.step(|| options().create_new(true).open(path))?;
+        note(|| Change::Create(path.to_path_buf(), inode(&file)));
+        Ok(file)
     }
 
     pub(super) fn write_all(&self, file: &mut File, bytes: &[u8]) -> io::Result<()> {
@@ -130,22 +173,29 @@ impl Disk {
             return self.step(|| file.write_all(half));
         }
         self.step(|| file.write_all(bytes))?;
+        note(|| Change::Write(inode(file), bytes.to_vec()));
         self.0.written.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         Ok(())
     }
 
     pub(super) fn sync(&self, file: &File) -> io::Result<()> {
-        self.step(|| file.sync_data())
+        self.step(|| file.sync_data())?;
+        note(|| Change::Sync(inode(file)));
+        Ok(())
     }
 
     /// Makes the names in a folder durable.
     pub(super) fn sync_dir(&self, path: &Path) -> io::Result<()> {
         // Elsewhere a folder cannot be opened as a file, and its names are durable without.
-        self.step(|| if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) })
+        self.step(|| if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) })?;
+        note(|| Change::SyncFolder(path.to_path_buf()));
+        Ok(())
     }
 
     pub(super) fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.step(|| fs::rename(from, to))
+        self.step(|| fs::rename(from, to))?;
+        note(|| Change::Rename(from.to_path_buf(), to.to_path_buf()));
+        Ok(())
     }
 
     /// Removes a file; one that is gone already is no error. A failure loses nothing, so it stops nothing.
@@ -157,7 +207,10 @@ impl Disk {
         }
         match fs::remove_file(path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
+            _ => {
+                note(|| Change::Remove(path.to_path_buf()));
+                Ok(())
+            }
         }
     }
 

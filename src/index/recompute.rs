@@ -79,7 +79,10 @@ pub(super) fn vectors(snapshot: &Snapshot, tell: &mut dyn FnMut(&str, String)) {
             continue;
         }
         let length = |row: &usize| segment.row(*row).iter().map(|value| value * value).sum::<f32>().sqrt();
-        let is_off = |row: &usize| !((length(row) - 1.0).abs() <= LENGTH_TOLERANCE);
+        let is_off = |row: &usize| {
+            let off = (length(row) - 1.0).abs();
+            off.is_nan() || off > LENGTH_TOLERANCE
+        };
         let live = (0..segment.len()).filter(|row| !tombstones.contains(*row));
         let off: Vec<usize> = live.filter(is_off).collect();
         if let Some(first) = off.first() {

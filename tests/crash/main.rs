@@ -6,6 +6,8 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests, outside any `#[test]`")]
 
+mod power;
+
 use std::{
     collections::BTreeMap,
     fs,
@@ -18,7 +20,7 @@ use rag::{
     index::{
         ChunkRecord, Error, Index, NewChunk, QuerySyntax, Settings, Snapshot, SourceRecord, Status, Writer,
         WriterOptions,
-        fs::{Fault, inject, is_pending},
+        fs::{Fault, inject, is_pending, trace, traced},
     },
     types::{EmbeddingSpace, Pooling, SourcePath, Span},
 };
@@ -286,6 +288,13 @@ fn child_process() {
         "Fail" => Fault::Fail,
         "Poison" => return poison(&dir),
         "None" => return scenario.run(&dir),
+        "Trace" => {
+            trace();
+            scenario.run(&dir);
+            let changes = serde_json::to_vec(&traced()).unwrap();
+            fs::write(dir.parent().unwrap().join("trace.json"), changes).unwrap();
+            return println!("got through");
+        }
         other => panic!("{other}"),
     };
     inject(fault, words[2].parse().unwrap());

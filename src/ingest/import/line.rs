@@ -113,7 +113,10 @@ fn name<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> 
     Ok(match serde_json::Value::deserialize(from)? {
         serde_json::Value::String(text) => Some(text),
         serde_json::Value::Number(number) => Some(number.to_string()),
-        _ => None,
+        serde_json::Value::Null
+        | serde_json::Value::Bool(_)
+        | serde_json::Value::Array(_)
+        | serde_json::Value::Object(_) => None,
     })
 }
 

@@ -259,7 +259,8 @@ impl Run<'_> {
             && snapshot.chunks_of(record.id)?.iter().eq(chunks.iter().map(|chunk| &chunk.record))
         {
             list(&mut self.report, record, List::Unchanged, None);
-            return Ok(self.observer.event(Event::Done { path: &path }));
+            self.observer.event(Event::Done { path: &path });
+            return Ok(());
         }
         match self.writer.put(record, chunks) {
             Ok(()) => {

@@ -105,7 +105,7 @@ impl Doctor<'_> {
         if open.is_empty() {
             return self.ok("permissions", "nobody else reads the index");
         }
-        let files = count(open.len() as u64, "entry").replace("entrys", "entries");
+        let files = if open.len() == 1 { "1 entry".to_owned() } else { format!("{} entries", open.len()) };
         if self.fix {
             let closed =
                 open.iter().all(|(path, mode)| fs::set_permissions(path, fs::Permissions::from_mode(*mode)).is_ok());
