@@ -3,7 +3,7 @@
 CARGO ?= cargo
 SHELL := /bin/bash
 
-.PHONY: help demo test check bench bench-vectors bench-quality corpus-report test-kernels fuzz deps clean
+.PHONY: help demo test check bench bench-vectors bench-quality corpus-report soak test-kernels fuzz deps clean
 
 help:
 	@echo "make demo    build it, ingest sample-docs/ into a temporary index, ask it something"
@@ -14,6 +14,7 @@ help:
 	@echo "make bench-quality   retrieval on the collections of EVAL, beside its goals: docs/quality.md (ONLY=cranfield,cisi: a part)"
 	@echo "make corpus-report   what the readers of each format find in real documents (../shared/corpus), and cost"
 	@echo "make test-kernels    the kernels of CPUs that this one is not, in emulators"
+	@echo "make soak    fill, change, merge and ask for SOAK_SECONDS (300): nothing may grow"
 	@echo "make fuzz    random bytes as vector files, for FUZZ_SECONDS (60)"
 
 demo:
@@ -59,6 +60,10 @@ corpus-report:
 test-kernels:
 	bash scripts/test-neon.sh
 	bash scripts/test-avx512.sh
+
+SOAK_SECONDS ?= 300
+soak:
+	SOAK_SECONDS=$(SOAK_SECONDS) $(CARGO) test --release --locked --test soak -- --nocapture
 
 FUZZ_SECONDS ?= 60
 fuzz:

@@ -467,7 +467,7 @@ fn a_moved_file_that_fails_keeps_its_text_or_takes_its_old_place_along() {
 
 #[cfg(unix)]
 #[test]
-fn a_file_replaced_by_a_link_is_not_followed() {
+fn s06_a_file_replaced_by_a_link_is_not_followed() {
     let house = House::new(&[("docs/a.md", A), ("docs/b.md", B), ("secret.md", "secret")]);
     let replace = |event: Event<'_>| {
         if matches!(event, Event::Planned { .. }) {

@@ -169,7 +169,7 @@ fn a_wrong_key_is_not_repeated_anywhere() {
 }
 
 #[test]
-fn a_key_does_not_travel_unencrypted() {
+fn k05_a_key_does_not_travel_unencrypted() {
     let key = Some("sk-canary".into());
     for (base, allowed, ok) in [
         ("http://10.0.0.1:8080/v1", false, false),
@@ -193,7 +193,7 @@ fn a_key_does_not_travel_unencrypted() {
 }
 
 #[test]
-fn redirects_are_not_followed() {
+fn k04_redirects_are_not_followed() {
     let elsewhere = Double::answering(TEXT);
     let double = Double::start(Profile::OpenAi, [Behaviour::Redirect(format!("{}/chat/completions", elsewhere.url()))]);
     let (mut with, _) = options(&double);

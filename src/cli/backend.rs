@@ -42,7 +42,7 @@ pub struct Place {
     /// By the command line: not found, nor a variable's.
     pub is_named: bool,
     /// Open it though another user owns it and others may write to it.
-    trust: bool,
+    pub trust: bool,
 }
 
 /// An index to be filled, and who embeds for it.

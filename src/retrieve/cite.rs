@@ -508,7 +508,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn foreign_links_and_hidden_letters_go() {
+    fn p03_foreign_links_and_hidden_letters_go() {
         let answer = "See https://acme.example/docs and https://evil.example/x?q=1 \u{E0041}\u{202E}or ![p](https://evil.example/p.png) [1].";
         let read = read(answer, &Some5);
         assert_eq!(read.text, "See https://acme.example/docs and  or ![p]() [1].");

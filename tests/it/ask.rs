@@ -139,7 +139,7 @@ fn an_answer_that_is_cut_off_says_so() {
 }
 
 #[test]
-fn a_key_is_sent_and_never_shown() {
+fn k02_a_key_is_sent_and_never_shown() {
     let house = House::with_index();
     let key = "sk-canary-0123456789abcdef";
     let double = Double::start(Profile::OpenAi, [Behaviour::NeedsKey]);

@@ -19,7 +19,7 @@ fn next(state: &mut u64) -> u64 {
 
 #[cfg(unix)]
 #[test]
-fn killed_fifty_times_at_random() {
+fn cr02_killed_fifty_times_at_random() {
     let seed: u64 = std::env::var("RAG_TEST_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(0x5eed_cafe);
     println!("seed {seed} (RAG_TEST_SEED)");
     let mut state = seed;
@@ -67,7 +67,7 @@ fn killed_fifty_times_at_random() {
 
 #[cfg(unix)]
 #[test]
-fn ctrl_c_commits_what_is_whole_and_leaves_at_130() {
+fn cr16_ctrl_c_commits_what_is_whole_and_leaves_at_130() {
     const DOCUMENTS: usize = 200;
     let house = House::new();
     for number in 0..DOCUMENTS {

@@ -88,7 +88,7 @@ impl<'a> Bench<'a> {
 
     /// With the embedder of the index that is there, or the one that flags and settings name.
     pub fn with_embedder_of(self, flags: &EmbedArgs, cancel: &Cancel) -> Result<Self, Failure> {
-        let place = Place { dir: self.dir.clone(), is_named: true };
+        let place = Place { dir: self.dir.clone(), is_named: true, trust: false };
         // A dry run has an index that goes away with it.
         let dry_run = !place.exists();
         let embedder = place.workshop(self.config, flags, dry_run, &self.context.screen, cancel)?.embedder;
