@@ -180,7 +180,7 @@ impl Maker {
             document.title.clone_from(&record.title);
         }
         let path = record.display_path();
-        let origin = Origin { source: record.id, collection: &record.collection, path: &path };
+        let origin = Origin { source: record.id, collection: &record.collection, path: &path, title: None };
         let Chunked { chunks, lang, problem } = chunk::chunk(&document, origin, self.settings);
         let mut problems = earlier;
         problems.extend(document.warnings.into_iter().chain(problem));

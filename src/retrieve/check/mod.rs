@@ -301,7 +301,7 @@ fn weigh(claim: &Prepared, checker: &Checker<'_>, places: impl Iterator<Item = s
     for place in places {
         let verdicts = place.map(|at| (at, checker.judge(claim, &[at])));
         let better = |a: &(usize, Verdict), b: &(usize, Verdict)| {
-            a.1.state.cmp(&b.1.state).then(b.1.mismatch.cmp(&a.1.mismatch)).then(a.1.score.total_cmp(&b.1.score))
+            a.1.state.cmp(&b.1.state).then(a.1.score.total_cmp(&b.1.score)).then(b.1.mismatch.cmp(&a.1.mismatch))
         };
         best.extend(verdicts.reduce(|a, b| if better(&b, &a).is_gt() { b } else { a }));
     }
