@@ -8,7 +8,7 @@ use std::{collections::HashSet, ops::Range};
 use super::{
     Citation, Hit, Result, Sentence, Support,
     passages::Passage,
-    sentences::{Kind, Unit},
+    sentences::{Kind, Unit, bullet_len},
     tables,
     verify::{has_figure, part, units_of},
     words::{Tongue, Word, same_word},
@@ -37,6 +37,8 @@ const NEAR_BEST: f32 = 0.6;
 const MMR: f32 = 0.7;
 /// Share of the question's words that a sentence and its headings must have to answer it.
 const LEAST_WORDS: f32 = 0.4;
+/// What a fragment is worth beside a sentence.
+const FRAGMENT: f32 = 0.7;
 /// A cosine from which a sentence may answer without sharing a word.
 const CLOSE: f32 = 0.5;
 
@@ -58,6 +60,8 @@ struct Candidate {
     /// It has a telling word of the question, and enough of the others.
     rare: bool,
     figure: bool,
+    /// A line that ends without a full stop: a title, a caption, a signature.
+    fragment: bool,
     cosine: Option<f32>,
     score: f32,
 }
@@ -81,7 +85,9 @@ pub(super) fn extract(hits: &[Hit], question: &str, embedder: Option<&dyn Embedd
     for candidate in &mut candidates {
         let scale = if candidate.cosine.is_none() && embedder.is_none() { 1.0 / (1.0 - BY_VECTOR) } else { 1.0 };
         let bonus = if wants_figure && candidate.figure && candidate.own > 0.0 { FIGURE_BONUS } else { 0.0 };
+        let whole = if candidate.fragment { FRAGMENT } else { 1.0 };
         candidate.score = scale * lexical(candidate) + candidate.cosine.unwrap_or(0.0).max(0.0) * BY_VECTOR + bonus;
+        candidate.score *= whole;
     }
     candidates.retain(|c| c.rare || c.cosine.is_some_and(|cosine| cosine >= CLOSE));
     let chosen = choose(candidates);
@@ -234,6 +240,7 @@ fn collect(chunk: usize, passage: &Passage, question: &str, idf: &Idf, candidate
         candidates.push(Candidate {
             chunk,
             figure: has_figure(quote, &lang),
+            fragment: kind == Kind::Prose && is_fragment(quote),
             stems: words.into_iter().filter(|word| !word.stop).map(|word| word.stem).collect(),
             range,
             shown,
@@ -246,14 +253,19 @@ fn collect(chunk: usize, passage: &Passage, question: &str, idf: &Idf, candidate
     }
 }
 
+/// A line, or a few, that no sign ends: not what a person would quote if there is a sentence. A record is none.
+fn is_fragment(quote: &str) -> bool {
+    let end = quote.trim_end_matches(['"', '\'', ')', ']', '”', '’', '»', '*', '_', '`']);
+    let is_record = quote.lines().all(|line| line.split_once(": ").is_some_and(|(name, _)| !name.contains(' ')));
+    !end.ends_with(['.', '!', '?', '…', ':', ';', '。', '！', '？', '：', '।', '؟']) && !is_record
+}
+
 /// Whether a line is the title or a heading of its own chunk: formats without marks for headings leave it bare.
 fn names_section(line: &str, record: &ChunkRecord) -> bool {
-    record
-        .heading
-        .iter()
-        .map(String::as_str)
-        .chain(record.title.as_deref())
-        .any(|heading| heading.trim() == line.trim())
+    record.heading.iter().map(String::as_str).chain(record.title.as_deref()).any(|heading| {
+        let heading = heading.trim();
+        heading == line.trim() || heading[bullet_len(heading)..].trim() == line.trim()
+    })
 }
 
 fn is_the_question(quote: &str, question: &str) -> bool {

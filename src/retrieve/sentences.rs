@@ -69,6 +69,7 @@ pub(super) fn units(text: &str) -> Vec<Unit> {
                 || fence_of(&text[next.clone()]).is_some()
                 || lone_kind(body).is_some()
                 || bullet_len(body) > 0
+                || bullet > 0 && end == inner.end && names_what_follows(&text[inner.clone()], body)
             {
                 break;
             }
@@ -79,6 +80,17 @@ pub(super) fn units(text: &str) -> Vec<Unit> {
     }
     units
 }
+
+/// A short numbered line without a full stop above a long one that begins anew: `1. Orders`, a heading of plain text.
+fn names_what_follows(line: &str, next: &str) -> bool {
+    let digits = line.starts_with(|c: char| c.is_ascii_digit());
+    let open = !line.ends_with(['.', ',', ';', ':', '!', '?', '-', '–', '—']);
+    let (own, follows) = (line.chars().count(), next.chars().count());
+    digits && open && own <= MAX_NAME_CHARS && follows > MAX_NAME_CHARS && next.starts_with(char::is_uppercase)
+}
+
+/// Longer lines are text.
+const MAX_NAME_CHARS: usize = 40;
 
 /// The lines of a text as ranges without their ends.
 fn lines_of(text: &str) -> impl Iterator<Item = Range<usize>> {

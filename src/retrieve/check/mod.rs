@@ -300,8 +300,9 @@ fn weigh(claim: &Prepared, checker: &Checker<'_>, places: impl Iterator<Item = s
     let mut best: Vec<(usize, Verdict)> = Vec::new();
     for place in places {
         let verdicts = place.map(|at| (at, checker.judge(claim, &[at])));
+        // Of parts that all fail, the one that says most of the sentence tells why.
         let better = |a: &(usize, Verdict), b: &(usize, Verdict)| {
-            a.1.state.cmp(&b.1.state).then(a.1.score.total_cmp(&b.1.score)).then(b.1.mismatch.cmp(&a.1.mismatch))
+            a.1.state.cmp(&b.1.state).then(a.1.score.total_cmp(&b.1.score))
         };
         best.extend(verdicts.reduce(|a, b| if better(&b, &a).is_gt() { b } else { a }));
     }

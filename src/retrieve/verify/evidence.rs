@@ -67,6 +67,10 @@ pub(super) struct Evidence<'p> {
     /// Neighbouring units under one heading that may speak together.
     pub windows: Vec<Range<usize>>,
     headings: Vec<bool>,
+    /// The words of each heading right above a unit, one list for each heading.
+    pub nearest: Vec<Vec<Word>>,
+    /// The words of title, path and table header.
+    pub titled: Vec<Word>,
     /// For each unit, the facts of the headings above it.
     above: Vec<Vec<Fact>>,
     /// Facts of text, header and context.
@@ -91,6 +95,7 @@ impl<'p> Evidence<'p> {
         let places = places(passage, &units);
         let around = around(passage);
         let mut ambient: Vec<Word> = Vec::new();
+        let mut nearest: Vec<Vec<Word>> = Vec::new();
         let mut above: Vec<Vec<Fact>> = Vec::new();
         let mut clauses: Vec<Clause> = Vec::new();
         let mut table: Option<Vec<Word>> = None;
@@ -101,6 +106,9 @@ impl<'p> Evidence<'p> {
                 above.push(reading::facts(&places[at].above, &lang));
             } else {
                 above.extend(above.last().cloned());
+            }
+            if at == 0 || places[at].nearest != places[at - 1].nearest {
+                nearest.push(tongue.words(&places[at].nearest));
             }
             let mut cut = clauses_of(&text, unit.range.clone(), at, &mut tongue, &lang);
             let mut borrowed = ambient.clone();
@@ -127,12 +135,16 @@ impl<'p> Evidence<'p> {
         }
         let whole = format!("{around}\n{text}");
         let named = format!("{}\n{whole}", record.path);
+        let title = record.title.as_deref().unwrap_or_default();
+        let titled = tongue.words(&format!("{title}\n{}\n{}", record.path, passage.context()));
         let (norms, stems) = tongue.words(&named).into_iter().map(|word| (word.norm, word.stem)).unzip();
         Self {
             passage,
             german: tongue.is_german(),
             windows: windows(&places),
             headings: places.iter().map(|place| place.heading).collect(),
+            nearest,
+            titled,
             above,
             units,
             clauses,
@@ -186,8 +198,7 @@ fn squeezed(text: &str) -> String {
 
 /// The passage's text with the commas of CSV made `|`, so that `20,10` is two numbers. Bytes stay where they are.
 fn masked(passage: &Passage) -> Cow<'_, str> {
-    let context = passage.context().trim();
-    if context.is_empty() || context.starts_with('|') {
+    if !is_delimited(passage) {
         return Cow::Borrowed(&passage.text);
     }
     let mut quoted = false;
@@ -198,10 +209,41 @@ fn masked(passage: &Passage) -> Cow<'_, str> {
     Cow::Owned(passage.text.chars().map(mask).collect())
 }
 
-/// The units of a passage. Under a header that is no drawn table each line is a row of its own: CSV.
-pub(in crate::retrieve) fn units_of(passage: &Passage) -> Vec<Unit> {
+/// Each line is a row: it stands under a header that is no drawn table, or begins a file of rows with its header.
+fn is_delimited(passage: &Passage) -> bool {
     let context = passage.context().trim();
-    if context.is_empty() || context.starts_with('|') {
+    let path = passage.record().path.to_ascii_lowercase();
+    match context.is_empty() {
+        true => [".csv", ".tsv"].iter().any(|end| path.ends_with(end)),
+        false => !context.starts_with('|'),
+    }
+}
+
+/// Records of a file of records, a blank line between them: none of their lines says anything without the others.
+fn records_of(passage: &Passage) -> Option<Vec<Unit>> {
+    let path = passage.record().path.to_ascii_lowercase();
+    if ![".jsonl", ".ndjson"].iter().any(|end| path.ends_with(end)) {
+        return None;
+    }
+    let mut units = Vec::new();
+    let mut at = 0;
+    for part in passage.text.split("\n\n") {
+        let start = at + (part.len() - part.trim_start().len());
+        let range = start..start + part.trim().len();
+        at += part.len() + 2;
+        if !range.is_empty() {
+            units.push(Unit { range, kind: Kind::Prose, ends_line: true });
+        }
+    }
+    Some(units)
+}
+
+/// The units of a passage: sentences, but rows of tables and records as they are.
+pub(in crate::retrieve) fn units_of(passage: &Passage) -> Vec<Unit> {
+    if let Some(records) = records_of(passage) {
+        return records;
+    }
+    if !is_delimited(passage) {
         return sentences::units(&passage.text);
     }
     let mut at = 0;
@@ -281,7 +323,7 @@ pub(super) fn clauses_of(text: &str, range: Range<usize>, unit: usize, tongue: &
     clauses
 }
 
-fn is_pronoun(norm: &str) -> bool {
+pub(super) fn is_pronoun(norm: &str) -> bool {
     matches!(
         norm,
         "it" | "they"

@@ -2,13 +2,14 @@
 //!
 //! Useful for: flagging invented numbers and names, flipped negations, swapped amounts, and sentences about something
 //! else; the same input always gives the same verdict. Not for: entailment that needs knowledge or reasoning: a true
-//! paraphrase in other words is `weak`, a sum of two numbers is `unsupported`, and a sentence
-//! that mixes up neighbouring sentences of one section may pass.
+//! paraphrase in other words is `weak`, as is a sentence with a word that its passages have in no form, and a sum of two
+//! numbers is `unsupported`.
 
 mod calendar;
 mod claim;
 mod evidence;
 mod facts;
+mod mixed;
 mod names;
 mod numerals;
 mod opposition;
@@ -16,6 +17,7 @@ mod polarity;
 mod quote;
 mod reading;
 mod sections;
+mod strangers;
 mod together;
 mod units;
 
@@ -109,7 +111,7 @@ impl<'p> Checker<'p> {
         if let Some(Missing::Hard(reason)) = missing {
             return Verdict { state: Support::Unsupported, score, reason: Some(reason), mismatch: true };
         }
-        if let Some(reason) = opposition::contradiction(claim, &cited) {
+        if let Some(reason) = opposition::contradiction(claim, &cited).or_else(|| mixed::swapped(claim, &cited)) {
             return Verdict { state: Support::Unsupported, score, reason: Some(reason), mismatch: true };
         }
         if !claim.has_words() {
@@ -126,7 +128,12 @@ impl<'p> Checker<'p> {
         }
         let reason = match missing {
             Some(Missing::Soft(reason)) if score >= SUPPORTED => Some(reason),
-            _ => together::apart(claim, &cited, &self.evidence).or_else(|| (score < SUPPORTED).then(few)),
+            _ => together::apart(claim, &cited, &self.evidence)
+                .or_else(|| (score < SUPPORTED).then(few))
+                .or_else(|| mixed::turned(claim, &cited))
+                .or_else(|| mixed::merged(claim, &cited))
+                .or_else(|| mixed::lent(claim, &cited))
+                .or_else(|| strangers::strange(claim, &cited)),
         };
         let state = if reason.is_none() { Support::Supported } else { Support::Weak };
         Verdict { state, score, reason, mismatch: false }

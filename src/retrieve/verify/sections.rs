@@ -24,6 +24,8 @@ pub(super) struct Place {
     pub heading: bool,
     /// Title, headings and table header above the unit, one a line.
     pub above: String,
+    /// The heading right above it, or empty.
+    pub nearest: String,
 }
 
 /// The place of each unit. A line is a heading if it is marked as one or stands in the heading path of a chunk; where the
@@ -51,7 +53,9 @@ pub(super) fn places(passage: &Passage, units: &[Unit]) -> Vec<Place> {
         above.extend(chunk.heading.iter().map(String::as_str));
         above.extend(open.iter().map(|(_, heading)| *heading).filter(|open| chunk.heading.iter().all(|h| h != open)));
         above.push(passage.context());
-        places.push(Place { section, heading: level.is_some(), above: above.join("\n") });
+        let nearest = open.last().map(|(_, heading)| *heading).or(chunk.heading.last().map(String::as_str));
+        let nearest = nearest.unwrap_or_default().to_owned();
+        places.push(Place { section, heading: level.is_some(), above: above.join("\n"), nearest });
         last = Some(chunk);
     }
     places
