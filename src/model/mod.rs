@@ -85,6 +85,17 @@ pub struct Usage {
     pub estimated: bool,
 }
 
+impl Usage {
+    /// Two calls taken together.
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            prompt_tokens: self.prompt_tokens + other.prompt_tokens,
+            completion_tokens: self.completion_tokens + other.completion_tokens,
+            estimated: self.estimated || other.estimated,
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq)]
 pub struct Completion {
     pub text: String,

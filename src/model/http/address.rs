@@ -12,6 +12,9 @@ use crate::model::{Error, Result};
 const ENDPOINTS: [&str; 5] = ["/chat/completions", "/embeddings", "/responses", "/models", "/rerank"];
 /// Where the API is when the URL names only a host.
 const DEFAULT_ROOT: &str = "/v1";
+/// The same at Azure.
+const AZURE_ROOT: &str = "/openai/v1";
+const AZURE_HOSTS: [&str; 3] = [".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com"];
 
 /// A base URL, its user and password apart.
 #[derive(Clone)]
@@ -43,7 +46,11 @@ impl Address {
     pub(in crate::model) fn join(&self, path: &str) -> Url {
         let given = self.url.path().trim_end_matches('/');
         let base = ENDPOINTS.iter().find_map(|end| given.strip_suffix(end)).unwrap_or(given).trim_end_matches('/');
-        let base = if given.is_empty() { DEFAULT_ROOT } else { base };
+        let base = match (given.is_empty(), self.is_azure()) {
+            (true, true) => AZURE_ROOT,
+            (true, false) => DEFAULT_ROOT,
+            (false, _) => base,
+        };
         let mut url = self.url.clone();
         url.set_path(&format!("{base}/{path}"));
         url
@@ -52,6 +59,12 @@ impl Address {
     /// User and password that stood in the URL.
     pub(in crate::model) fn user(&self) -> Option<(&str, &Key)> {
         self.user.as_ref().map(|(name, password)| (name.as_str(), password))
+    }
+
+    /// Azure wants its key in a header of its own.
+    pub fn is_azure(&self) -> bool {
+        let host = self.url.host_str().unwrap_or_default();
+        AZURE_HOSTS.iter().any(|end| host.ends_with(end))
     }
 
     pub fn is_https(&self) -> bool {
@@ -136,6 +149,11 @@ mod tests {
             (
                 "https://x.openai.azure.com/openai/deployments/gpt/chat/completions?api-version=2026-01-01",
                 "https://x.openai.azure.com/openai/deployments/gpt/chat/completions?api-version=2026-01-01",
+            ),
+            ("https://x.openai.azure.com", "https://x.openai.azure.com/openai/v1/chat/completions"),
+            (
+                "https://x.openai.azure.com/?api-version=v1",
+                "https://x.openai.azure.com/openai/v1/chat/completions?api-version=v1",
             ),
             ("https://x/openai/v1/?a=b#part", "https://x/openai/v1/chat/completions?a=b"),
         ] {

@@ -59,6 +59,8 @@ pub struct HttpOptions {
     pub tries: u32,
     /// A key may travel unencrypted to a host that is not this machine.
     pub allow_plaintext: bool,
+    /// Certificates in PEM that are trusted besides those of the system; empty for none.
+    pub ca_pem: Vec<u8>,
     pub clock: Arc<dyn Clock>,
 }
 
@@ -71,6 +73,7 @@ impl Default for HttpOptions {
             total_timeout: None,
             tries: 4,
             allow_plaintext: false,
+            ca_pem: Vec::new(),
             clock: Arc::new(SystemClock),
         }
     }
@@ -158,7 +161,12 @@ impl Http {
             .enable_time()
             .build()
             .map_err(|error| Error::Options { what: format!("no event loop for the network: {error}") })?;
-        let client = client(address.is_https(), address.is_loopback(), options.connect_timeout, |builder| builder)
+        let trusted = certificates(&options.ca_pem)?;
+        let adjust = |builder: reqwest::ClientBuilder| match trusted.is_empty() {
+            true => builder,
+            false => builder.tls_certs_merge(trusted.clone()),
+        };
+        let client = client(address.is_https(), address.is_loopback(), options.connect_timeout, adjust)
             .map_err(|what| Error::Options { what })?;
         let secrets = key.into_iter().chain(headers.iter().map(|(_, value)| value)).chain(address.user().map(|u| u.1));
         Ok(Self {
@@ -392,6 +400,18 @@ fn timed_out(url: &Url, time: Duration, what: &'static str) -> Error {
     Error::TimedOut { url: shown(url.as_str()), seconds: time.as_secs().max(1), what }
 }
 
+fn certificates(pem: &[u8]) -> Result<Vec<reqwest::Certificate>> {
+    if pem.is_empty() {
+        return Ok(Vec::new());
+    }
+    let read = reqwest::Certificate::from_pem_bundle(pem);
+    let read = read.map_err(|error| Error::Options { what: format!("the certificates cannot be read: {error}") })?;
+    if read.is_empty() {
+        return Err(Error::Options { what: "the file of certificates holds none in PEM".to_owned() });
+    }
+    Ok(read)
+}
+
 fn build_headers(address: &Address, key: Option<&Key>, given: &[(String, Key)]) -> Result<HeaderMap> {
     let secret = |name: &str, value: &str| {
         let mut value = HeaderValue::from_str(value).map_err(|_| Error::Options {
@@ -403,7 +423,9 @@ fn build_headers(address: &Address, key: Option<&Key>, given: &[(String, Key)]) 
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
-    if let Some(key) = key {
+    if let Some(key) = key.filter(|_| address.is_azure()) {
+        headers.insert(HeaderName::from_static("api-key"), secret("api-key", key.expose())?);
+    } else if let Some(key) = key {
         headers.insert(AUTHORIZATION, secret("authorization", &format!("Bearer {}", key.expose()))?);
     } else if let Some((name, password)) = address.user() {
         use base64::Engine as _;

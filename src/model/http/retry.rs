@@ -71,8 +71,36 @@ pub fn asked(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     if let Some(ms) = header("retry-after-ms").and_then(seconds) {
         return Some(ms / 1000);
     }
-    let text = header("retry-after")?;
-    seconds(text).or_else(|| Some(http_date(text)?.duration_since(now).unwrap_or_default()))
+    match header("retry-after") {
+        Some(text) => seconds(text).or_else(|| Some(http_date(text)?.duration_since(now).unwrap_or_default())),
+        // Only the limit that is used up says when to come back.
+        None => ["requests", "tokens"].into_iter().find_map(|what| {
+            let used_up = header(&format!("x-ratelimit-remaining-{what}")) == Some("0");
+            header(&format!("x-ratelimit-reset-{what}")).filter(|_| used_up).and_then(clock_time)
+        }),
+    }
+}
+
+/// Reads `6m0s`, `1h2m3.5s`, `120ms`, and plain seconds.
+fn clock_time(text: &str) -> Option<Duration> {
+    let mut total = 0.0;
+    let mut rest = text.trim();
+    while !rest.is_empty() {
+        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+        let number: f64 = rest[..digits].parse().ok()?;
+        let tail = &rest[digits..];
+        let letters = tail.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(tail.len());
+        total += number
+            * match &tail[..letters] {
+                "" | "s" => 1.0,
+                "ms" => 1e-3,
+                "m" => 60.0,
+                "h" => 3600.0,
+                _ => return None,
+            };
+        rest = &tail[letters..];
+    }
+    (!text.trim().is_empty()).then(|| Duration::try_from_secs_f64(total).ok()).flatten()
 }
 
 /// Reads `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110, 5.6.7), the one form that servers may send today.
@@ -104,6 +132,20 @@ mod tests {
 
     fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
         pairs.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect()
+    }
+
+    #[test]
+    fn a_limit_that_is_used_up_says_when_to_come_back() {
+        let asked = |pairs: &[(&'static str, &str)]| asked(&headers(pairs), SystemTime::UNIX_EPOCH);
+        let seconds = |s: f64| Some(Duration::from_secs_f64(s));
+        let (left, reset) = ("x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens");
+        assert_eq!(asked(&[(left, "0"), (reset, "6m0s")]), seconds(360.0));
+        assert_eq!(asked(&[(left, "0"), (reset, "1h2m3.5s")]), seconds(3723.5));
+        assert_eq!(asked(&[(left, "0"), (reset, "120ms")]), seconds(0.12));
+        assert_eq!(asked(&[(left, "0"), (reset, "7")]), seconds(7.0));
+        assert_eq!(asked(&[(left, "5"), (reset, "6m0s")]), None);
+        assert_eq!(asked(&[(left, "0"), (reset, "soon")]), None);
+        assert_eq!(asked(&[("retry-after", "3"), (left, "0"), (reset, "6m0s")]), seconds(3.0));
     }
 
     #[test]

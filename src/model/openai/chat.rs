@@ -19,9 +19,10 @@ use serde_json::Value;
 
 use super::{
     assemble::{Assembler, prompt_tokens},
-    habits::Habits,
+    habits::{Habits, LimitField},
     models,
     problem::{Problem, describe, is_error},
+    responses,
 };
 use crate::{
     model::{
@@ -32,7 +33,23 @@ use crate::{
     types::Cancel,
 };
 
-const PATH: &str = "chat/completions";
+/// Which of its two dialogue APIs a server is asked in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Api {
+    #[default]
+    Chat,
+    Responses,
+}
+
+impl Api {
+    fn path(self) -> &'static str {
+        match self {
+            Self::Chat => "chat/completions",
+            Self::Responses => "responses",
+        }
+    }
+}
+
 /// How long the usage may come after the reason to finish; some servers send none and leave the connection open.
 const AFTER_FINISH: Duration = Duration::from_secs(5);
 
@@ -54,6 +71,11 @@ pub struct ChatOptions {
     pub context_tokens: Option<usize>,
     /// The model knows no system message: it goes into the user's.
     pub no_system: bool,
+    pub api: Api,
+    /// 0..=2.
+    pub temperature: f32,
+    /// How the limit of an answer is named, if it is known; else it is learnt.
+    pub limit_field: Option<LimitField>,
     /// Hangs up when it is asked.
     pub cancel: Cancel,
 }
@@ -68,6 +90,9 @@ impl ChatOptions {
             http: HttpOptions::default(),
             context_tokens: None,
             no_system: false,
+            api: Api::Chat,
+            temperature: 0.0,
+            limit_field: None,
             cancel: Cancel::default(),
         }
     }
@@ -75,7 +100,19 @@ impl ChatOptions {
 
 impl fmt::Debug for ChatOptions {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { base_url, model, key, headers, http, context_tokens, no_system, cancel } = self;
+        let Self {
+            base_url,
+            model,
+            key,
+            headers,
+            http,
+            context_tokens,
+            no_system,
+            api,
+            temperature,
+            limit_field,
+            cancel,
+        } = self;
         out.debug_struct("ChatOptions")
             .field("base_url", &shown(base_url))
             .field("model", model)
@@ -84,6 +121,9 @@ impl fmt::Debug for ChatOptions {
             .field("http", http)
             .field("context_tokens", context_tokens)
             .field("no_system", no_system)
+            .field("api", api)
+            .field("temperature", temperature)
+            .field("limit_field", limit_field)
             .field("cancel", cancel)
             .finish()
     }
@@ -103,6 +143,8 @@ struct Endpoint {
     model: OnceLock<String>,
     habits: Mutex<Habits>,
     configured_context: Option<usize>,
+    api: Api,
+    temperature: f32,
     /// What the server said of its context; 0 if nothing.
     learnt_context: AtomicUsize,
 }
@@ -110,7 +152,21 @@ struct Endpoint {
 impl OpenAiChat {
     /// Prepares a client; sends nothing. Errors: `Options`, as of [`Http::new`].
     pub fn new(options: ChatOptions) -> Result<Self> {
-        let ChatOptions { base_url, model, key, headers, http, context_tokens, no_system, cancel } = options;
+        let ChatOptions {
+            base_url,
+            model,
+            key,
+            headers,
+            http,
+            context_tokens,
+            no_system,
+            api,
+            temperature,
+            limit_field,
+            cancel,
+        } = options;
+        let habits = Habits::new(no_system).with_responses(api == Api::Responses);
+        let habits = limit_field.map_or(habits, |field| habits.with_limit(field));
         let name = OnceLock::new();
         if !model.trim().is_empty() {
             name.get_or_init(|| model.trim().to_owned());
@@ -118,8 +174,10 @@ impl OpenAiChat {
         let endpoint = Endpoint {
             http: Http::new(&base_url, key.as_ref(), &headers, http)?,
             model: name,
-            habits: Mutex::new(Habits::new(no_system)),
+            habits: Mutex::new(habits),
             configured_context: context_tokens,
+            api,
+            temperature,
             learnt_context: AtomicUsize::new(0),
         };
         Ok(Self { endpoint: Arc::new(endpoint), leave: Leave { cancel, finish_first: false } })
@@ -128,6 +186,10 @@ impl OpenAiChat {
     /// The same model for one asker, who may hang up alone.
     pub fn with_cancel(&self, cancel: Cancel) -> Self {
         Self { endpoint: Arc::clone(&self.endpoint), leave: Leave { cancel, finish_first: false } }
+    }
+
+    fn path(&self) -> &'static str {
+        self.endpoint.api.path()
     }
 
     fn model_name(&self) -> Result<&str> {
@@ -154,7 +216,7 @@ impl OpenAiChat {
     }
 
     fn error(&self, problem: Problem, request: &ChatRequest) -> Error {
-        let error = problem.into_error(&self.endpoint.http, PATH, prompt_tokens(request));
+        let error = problem.into_error(&self.endpoint.http, self.path(), prompt_tokens(request));
         if let Error::TooLong { limit, .. } = &error {
             self.learn_context(limit.and_then(|limit| usize::try_from(limit).ok()));
         }
@@ -166,7 +228,7 @@ impl OpenAiChat {
 
     fn bad_answer(&self, found: &str) -> Error {
         let http = &self.endpoint.http;
-        Error::BadAnswer { url: http.shown(PATH), expected: "a chat completion", found: http.clean(found) }
+        Error::BadAnswer { url: http.shown(self.path()), expected: "a chat completion", found: http.clean(found) }
     }
 
     /// Reads the body of a success, whatever its content type claims.
@@ -239,7 +301,7 @@ impl OpenAiChat {
         if assembler.has_text() || assembler.has_finished() {
             return Ok(Read { said_done: false });
         }
-        Err(Error::CutOff { url: self.endpoint.http.shown(PATH) })
+        Err(Error::CutOff { url: self.endpoint.http.shown(self.path()) })
     }
 
     /// The stream has said that it is complete.
@@ -282,6 +344,8 @@ impl OpenAiChat {
         assembler: &mut Assembler,
         on_text: &mut dyn FnMut(&str) -> ControlFlow<()>,
     ) -> Result<()> {
+        let chunk = responses::as_chunk(value);
+        let value = chunk.as_ref().unwrap_or(value);
         if is_error(value) {
             return Err(self.error(Problem::of_value(200, value), request));
         }
@@ -345,8 +409,8 @@ impl Chat for OpenAiChat {
         let mut may_ask_again = true;
         loop {
             let habits = *endpoint.habits.lock().unwrap_or_else(PoisonError::into_inner);
-            let body = habits.body(model, request);
-            let body = match endpoint.http.post(PATH, &body, &self.leave, &|failure| judge(habits, failure))? {
+            let body = habits.body(model, request, endpoint.temperature);
+            let body = match endpoint.http.post(self.path(), &body, &self.leave, &|failure| judge(habits, failure))? {
                 Reply::Success(body) => body,
                 Reply::Failure(failure) => {
                     let problem = Problem::of(&failure);

@@ -2,11 +2,20 @@
 
 use serde_json::{Value, json};
 
-use super::problem::Problem;
+use super::{problem::Problem, responses};
 use crate::model::{ChatRequest, Message, Role};
 
 /// Sent with every request, so that the same question gets the same answer where the server can do that.
 const SEED: u32 = 42;
+
+/// How the longest answer is named in a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LimitField {
+    MaxTokens,
+    MaxCompletionTokens,
+    /// The server sets its own limit.
+    None,
+}
 
 /// What is left out or renamed for one endpoint. Each lesson takes something away, so learning ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -19,6 +28,8 @@ pub struct Habits {
     no_stream_options: bool,
     /// The system message goes into the first message of the user.
     no_system: bool,
+    /// The Responses API is spoken.
+    responses: bool,
 }
 
 impl Habits {
@@ -26,10 +37,26 @@ impl Habits {
         Self { no_system, ..Self::default() }
     }
 
+    /// With the name of the limit known from the start.
+    pub fn with_limit(self, field: LimitField) -> Self {
+        let (completion_tokens, no_max_tokens) = match field {
+            LimitField::MaxTokens => (false, false),
+            LimitField::MaxCompletionTokens => (true, false),
+            LimitField::None => (true, true),
+        };
+        Self { completion_tokens, no_max_tokens, ..self }
+    }
+
+    pub fn with_responses(self, responses: bool) -> Self {
+        Self { responses, ..self }
+    }
+
     /// What to do otherwise after this problem; `None` if nothing we send is at fault.
     pub fn taught(self, problem: &Problem) -> Option<Self> {
         let mut taught = self;
-        if !self.completion_tokens && problem.rejects("max_tokens") {
+        if self.responses && !self.no_max_tokens && problem.rejects("max_output_tokens") {
+            taught.no_max_tokens = true;
+        } else if !self.completion_tokens && problem.rejects("max_tokens") {
             taught.completion_tokens = true;
         } else if self.completion_tokens && !self.no_max_tokens && problem.rejects("max_completion_tokens") {
             taught.no_max_tokens = true;
@@ -45,14 +72,17 @@ impl Habits {
         (taught != self).then_some(taught)
     }
 
-    pub fn body(self, model: &str, request: &ChatRequest) -> Value {
+    /// `temperature`: 0..=2.
+    pub fn body(self, model: &str, request: &ChatRequest, temperature: f32) -> Value {
         let mut body = json!({ "model": model, "messages": self.messages(&request.messages) });
         if !self.no_max_tokens {
             let name = if self.completion_tokens { "max_completion_tokens" } else { "max_tokens" };
             body[name] = request.max_tokens.into();
         }
         if !self.no_temperature {
-            body["temperature"] = 0.into();
+            // Shortest decimals: 0.7, not the nearest double of the nearest float.
+            let decimal = format!("{temperature}").parse::<f64>().unwrap_or_default();
+            body["temperature"] = if decimal.fract() == 0.0 { (decimal as u64).into() } else { decimal.into() };
         }
         if !self.no_seed {
             body["seed"] = SEED.into();
@@ -61,7 +91,7 @@ impl Habits {
         if request.stream && !self.no_stream_options {
             body["stream_options"] = json!({ "include_usage": true });
         }
-        body
+        if self.responses { responses::request(body) } else { body }
     }
 
     /// One system message at most, and first: some templates accept no other.
@@ -114,7 +144,7 @@ mod tests {
         assert_eq!(lessons, 6);
         let request = ChatRequest { messages: vec![message(Role::User, "q")], max_tokens: 5, stream: true };
         let want = json!({"model": "m", "messages": [{"role": "user", "content": "q"}], "stream": true});
-        assert_eq!(habits.body("m", &request), want);
+        assert_eq!(habits.body("m", &request, 0.0), want);
     }
 
     #[test]

@@ -10,11 +10,13 @@ mod families;
 mod habits;
 mod models;
 pub(super) mod problem;
+mod responses;
 mod thinking;
 mod vectors;
 
-pub use chat::{ChatOptions, OpenAiChat};
+pub use chat::{Api, ChatOptions, OpenAiChat};
 pub use embeddings::{EmbedOptions, OpenAiEmbedder};
+pub use habits::LimitField;
 
 /// Tokens of a text by its length alone: a third of its bytes, rounded up. More than any tokenizer in use gives for text
 /// of Latin letters, about right for others.
