@@ -53,6 +53,8 @@ impl House {
             no_gate: chat.is_some(),
             unsupported: Unsupported::Mark,
             stream: true,
+            history: Vec::new(),
+            system: None,
         };
         let mut shown = String::new();
         let chat = chat.map(|chat| chat as &dyn rag::model::Chat);

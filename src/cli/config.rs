@@ -28,6 +28,8 @@ pub enum Shape {
     Number(u64, u64),
     /// 0..=1.
     Share,
+    /// From 0.
+    Decimal(u32),
     Size,
     Time,
     List,
@@ -111,12 +113,36 @@ pub const SETTINGS: &[Setting] = &[
     own("llm.url", Shape::Text, None, "OpenAI-style endpoint that answers; unset: extracts are quoted"),
     own("llm.model", Shape::Text, None, "model name at that endpoint; unset: the first one it lists"),
     own("llm.key_file", Shape::Text, None, "file that holds the key of that endpoint"),
+    own("llm.key_env", Shape::Text, None, "environment variable that holds the key of that endpoint"),
+    own("llm.key_header", Shape::Text, None, "header that carries the key; unset: authorization, and api-key at Azure"),
+    own(
+        "llm.headers",
+        Shape::List,
+        None,
+        "further headers, `Name: value`; `${VARIABLE}` is taken from the environment",
+    ),
+    own("llm.api", Shape::Choice(&["chat", "responses"]), Some("chat"), "chat completions, or the Responses API"),
+    own("llm.api_version", Shape::Text, None, "put into the address as `api-version`, as Azure wants it"),
+    own("llm.ca_file", Shape::Text, None, "certificates (PEM) to trust besides those of the system"),
+    own("llm.temperature", Shape::Decimal(2), Some("0"), "0: the likeliest words"),
+    own(
+        "llm.max_tokens_field",
+        Shape::Choice(&["max_tokens", "max_completion_tokens", "none"]),
+        None,
+        "how the endpoint names the longest answer; unset: it is learnt",
+    ),
+    own("llm.no_system", Shape::Bool, Some("false"), "the model knows no system message: put it before the question"),
+    own("llm.price_per_million_input", Shape::Decimal(1_000_000), None, "what a million tokens of prompts cost"),
+    own("llm.price_per_million_output", Shape::Decimal(1_000_000), None, "what a million tokens of answers cost"),
     own("llm.max_tokens", Shape::Number(1, 1_000_000), Some("800"), "longest answer"),
     own("llm.context_tokens", Shape::Number(256, 10_000_000), Some("8192"), "prompt and answer together"),
     own("llm.connect_timeout", Shape::Time, Some("10s"), "longest wait for a connection"),
     own("llm.first_token_timeout", Shape::Time, Some("120s"), "longest wait for the first word"),
     own("llm.idle_timeout", Shape::Time, Some("60s"), "longest wait between two words"),
+    own("llm.timeout", Shape::Time, None, "longest wait for a whole answer; unset: none"),
     own("llm.allow_plaintext", Shape::Bool, Some("false"), "send a key over http:// to another machine"),
+    own("ask.system_prompt", Shape::Text, None, "in place of our rules for the model; `{rules}` in it stands for them"),
+    own("ask.system_prompt_file", Shape::Text, None, "a file that holds the same"),
     own("ask.unsupported", Shape::Choice(&["mark", "drop"]), Some("mark"), "what becomes of unsupported sentences"),
     own("output.color", Shape::Choice(&["auto", "always", "never"]), Some("auto"), "colour on the terminal"),
 ];
@@ -150,7 +176,29 @@ pub enum Value {
 #[derive(Debug, Clone, Default)]
 pub struct Config {
     values: BTreeMap<&'static str, (Value, Origin)>,
+    /// `[profiles.NAME]`: settings of `llm.` for one model.
+    profiles: BTreeMap<String, Values>,
+    own_endpoint: bool,
 }
+
+type Values = BTreeMap<&'static str, (Value, Origin)>;
+
+/// The section that names models, and whose settings theirs are.
+const PROFILES: &str = "profiles";
+const OF_PROFILE: &str = "llm";
+/// What belongs to one endpoint and must not reach another.
+const OF_ENDPOINT: [&str; 10] = [
+    "llm.model",
+    "llm.key_file",
+    "llm.key_env",
+    "llm.key_header",
+    "llm.headers",
+    "llm.ca_file",
+    "llm.api",
+    "llm.api_version",
+    "llm.price_per_million_input",
+    "llm.price_per_million_output",
+];
 
 impl Config {
     /// Reads all layers. `index_dir`: the index in use, if there is one.
@@ -201,6 +249,10 @@ impl Config {
             let toml::Value::Table(content) = content else {
                 return Err(unknown(path, section));
             };
+            if section == PROFILES {
+                self.read_profiles(path, content, of_index)?;
+                continue;
+            }
             for (name, value) in content {
                 let key = format!("{section}.{name}");
                 let Some(setting) = SETTINGS.iter().find(|setting| setting.key == key) else {
@@ -218,6 +270,70 @@ impl Config {
             }
         }
         Ok(())
+    }
+
+    fn read_profiles(&mut self, path: &Path, profiles: &toml::Table, of_index: bool) -> Result<(), Failure> {
+        if of_index {
+            let message = format!("`{}` has `[{PROFILES}]`, which an index must not set", path.display());
+            return Err(Failure::usage(message)
+                .hint("an index may come from somebody else; put this in your own config or the environment"));
+        }
+        for (name, content) in profiles {
+            let shown = format!("{PROFILES}.{name}");
+            let toml::Value::Table(content) = content else {
+                return Err(unknown(path, &shown));
+            };
+            let mut values = Values::new();
+            for (own, value) in content {
+                let key = format!("{OF_PROFILE}.{own}");
+                let Some(setting) = SETTINGS.iter().find(|setting| setting.key == key) else {
+                    let failure = Failure::usage(format!("`{}`: unknown setting `{shown}.{own}`", path.display()));
+                    return Err(
+                        failure.hint("a profile takes the settings of `llm.`: url, model, key_file, max_tokens, …")
+                    );
+                };
+                let value = from_toml(value)
+                    .and_then(|value| check(setting, &value).map(|()| value))
+                    .map_err(|why| Failure::usage(format!("`{}`: {shown}.{own}: {why}", path.display())))?;
+                values.insert(setting.key, (value, Origin::File(path.to_path_buf())));
+            }
+            self.profiles.insert(name.clone(), values);
+        }
+        Ok(())
+    }
+
+    /// The profiles, by name, with what each sets.
+    pub fn profiles(&self) -> &BTreeMap<String, Values> {
+        &self.profiles
+    }
+
+    /// The settings for a model that is asked for by this name, or by `llm.model`: with those of the profile of the name,
+    /// if there is one. A profile that names an endpoint takes no key, header or certificate that is meant for another.
+    pub fn for_model(&self, name: Option<&str>) -> Self {
+        let mut config = self.clone();
+        let Some(name) = name.or(self.text("llm.model")).map(str::to_owned) else { return config };
+        match self.profiles.get(&name) {
+            Some(profile) => {
+                if profile.contains_key("llm.url") {
+                    OF_ENDPOINT.iter().for_each(|key| drop(config.values.remove(key)));
+                    config.own_endpoint = true;
+                }
+                if !profile.contains_key("llm.model") {
+                    config.values.remove("llm.model");
+                }
+                config.values.extend(profile.iter().map(|(key, value)| (*key, value.clone())));
+            }
+            None => {
+                let origin = self.values.get("llm.model").map_or(Origin::Default, |(_, origin)| origin.clone());
+                config.values.insert("llm.model", (Value::One(name), origin));
+            }
+        }
+        config
+    }
+
+    /// The endpoint is a profile's own: the keys of the environment are for another.
+    pub fn has_own_endpoint(&self) -> bool {
+        self.own_endpoint
     }
 
     /// The value of a setting and where it came from.
@@ -265,6 +381,10 @@ impl Config {
     }
 
     pub fn share(&self, key: &str) -> Option<f32> {
+        self.parsed(key)
+    }
+
+    pub fn decimal(&self, key: &str) -> Option<f64> {
         self.parsed(key)
     }
 
@@ -353,6 +473,10 @@ fn check(setting: &Setting, value: &Value) -> Result<(), String> {
         Shape::Share => match text.parse::<f32>() {
             Ok(number) if (0.0..=1.0).contains(&number) => Ok(()),
             Ok(_) | Err(_) => Err(format!("`{text}` is not a number from 0 to 1")),
+        },
+        Shape::Decimal(to) => match text.parse::<f64>() {
+            Ok(number) if (0.0..=f64::from(to)).contains(&number) => Ok(()),
+            Ok(_) | Err(_) => Err(format!("`{text}` is not a number from 0 to {to}")),
         },
         Shape::Size => size(text).map(drop),
         Shape::Time => duration(text).map(drop),
@@ -451,6 +575,33 @@ mod tests {
             assert_eq!(load(text, false).map(drop), want.map_err(str::to_string), "{text}");
         }
         assert!(load("[llm\n", false).unwrap_err().starts_with("`FILE` line 1"));
+    }
+
+    #[test]
+    fn profiles_are_settings_of_one_model() {
+        let text = "[llm]\nurl = \"http://a/v1\"\nmodel = \"big\"\nkey_file = \"a.key\"\nmax_tokens = 50\n\
+            [profiles.fast]\nurl = \"http://b/v1\"\nmodel = \"tiny\"\ntemperature = 0.5\n\
+            [profiles.long]\nmax_tokens = 9000\n";
+        let config = load(text, false).unwrap();
+        let fast = config.for_model(Some("fast"));
+        assert_eq!((fast.text("llm.url"), fast.text("llm.model")), (Some("http://b/v1"), Some("tiny")));
+        assert_eq!((fast.text("llm.key_file"), fast.number("llm.max_tokens")), (None, Some(50)));
+        assert_eq!(fast.decimal("llm.temperature"), Some(0.5));
+        assert!(fast.has_own_endpoint());
+        let long = config.for_model(Some("long"));
+        assert_eq!((long.text("llm.url"), long.text("llm.key_file")), (Some("http://a/v1"), Some("a.key")));
+        assert_eq!((long.number("llm.max_tokens"), long.has_own_endpoint()), (Some(9000), false));
+        assert_eq!(config.for_model(Some("other")).text("llm.model"), Some("other"));
+        assert_eq!(config.for_model(None).text("llm.model"), Some("big"));
+        for (text, want) in [
+            ("[profiles.x]\nulr = \"y\"\n", "unknown setting `profiles.x.ulr`"),
+            ("[profiles.x]\nmax_tokens = \"many\"\n", "profiles.x.max_tokens: `many` is not a number"),
+            ("[profiles]\nx = 1\n", "unknown setting `profiles.x`"),
+        ] {
+            let error = load(text, false).unwrap_err();
+            assert!(error.contains(want), "{error}");
+        }
+        assert!(load("[profiles.x]\nmodel = \"y\"\n", true).unwrap_err().contains("must not set"));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Hits, Query};
+use super::{Hits, Query, Turn};
 use crate::{
     model::Usage,
     types::{ChunkId, Freshness, Lines, Pages, SourceId, Span},
@@ -29,6 +29,10 @@ pub struct Ask {
     pub no_gate: bool,
     pub unsupported: Unsupported,
     pub stream: bool,
+    /// What was said before, oldest first. As much of its end as fits is used.
+    pub history: Vec<Turn>,
+    /// A system prompt of the user's own; `{rules}` in it stands for ours.
+    pub system: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,6 +125,8 @@ pub struct AskTimings {
 pub struct Answer {
     pub status: AnswerStatus,
     pub question: String,
+    /// What was searched for instead: a follow-up question in words that stand alone.
+    pub searched: Option<String>,
     /// The answer with its markers `[n]`; unsupported sentences marked or dropped.
     pub text: String,
     pub sentences: Vec<Sentence>,

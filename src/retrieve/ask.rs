@@ -1,7 +1,6 @@
 //! From a question to a checked answer.
 //!
-//! Useful for: one question against one snapshot. Not for: conversations. The model gets no tools, no second turn and no
-//! secrets, so a document that talks to it gains nothing but words, and those are checked.
+//! Useful for: one question against one snapshot, with what was said before. The model gets no tools and no secrets, so a document that talks to it gains nothing but words, and those are checked.
 
 use std::{ops::ControlFlow, time::Instant};
 
@@ -14,6 +13,7 @@ use super::{
     passages::{self, MAX_CANDIDATES, Passage},
     prompt,
     stream::Stream,
+    talk,
 };
 use crate::{
     index::Snapshot,
@@ -40,7 +40,16 @@ pub fn ask(
     ask: &Ask,
     on_event: &mut dyn FnMut(AskEvent<'_>) -> ControlFlow<()>,
 ) -> Result<Answer> {
+    let talk_start = Instant::now();
+    let searched = talk::standalone(chat, ask)?;
+    let talk_ms = ms(talk_start);
+    let alone = searched.as_ref().map(|searched| {
+        let mut alone = ask.clone();
+        alone.query.text.clone_from(&searched.text);
+        alone
+    });
     let start = Instant::now();
+    let (question, ask) = (ask.query.text.as_str(), alone.as_ref().unwrap_or(ask));
     let mut query = ask.query.clone();
     if chat.is_none() {
         // A list may begin in the chunk after the one that introduces it.
@@ -54,6 +63,14 @@ pub fn ask(
     let hash_of = |id| Ok(snapshot.source(id)?.map(|source| source.hash).unwrap_or_default());
     let mut answer = answer(&hits, embedder, chat, ask, &hash_of, on_event)?;
     answer.timings.retrieve_ms = retrieve_ms;
+    if let Some(searched) = searched {
+        answer.question = question.to_owned();
+        if let Some(usage) = searched.usage {
+            answer.timings.model_ms += talk_ms;
+            answer.usage = Some(answer.usage.map_or(usage, |own| own.plus(usage)));
+        }
+        answer.searched = Some(searched.text);
+    }
     Ok(answer)
 }
 
@@ -85,6 +102,7 @@ fn blank(hits: &Hits, chat: Option<&dyn Chat>, ask: &Ask) -> Answer {
     Answer {
         status: AnswerStatus::NoAnswer,
         question: ask.query.text.clone(),
+        searched: None,
         text: String::new(),
         sentences: Vec::new(),
         sources: Vec::new(),
@@ -130,12 +148,13 @@ fn asked(
 ) -> Result<Answer> {
     let question = ask.query.text.as_str();
     let context = chat.context_tokens().map_or(ask.context_tokens, |known| known.min(ask.context_tokens));
+    let frame = frame(ask, context);
     let mut passages = fitting(hits, ask, context, usize::MAX)?;
     let model_start = Instant::now();
     let mut first_token_ms = None;
     let mut call = |passages: &[Passage]| {
         let request = ChatRequest {
-            messages: prompt::messages(question, passages, hits.generation),
+            messages: prompt::messages(question, passages, hits.generation, &frame),
             max_tokens: ask.max_tokens,
             stream: ask.stream,
         };
@@ -162,9 +181,14 @@ fn asked(
     Ok(answer)
 }
 
+/// What stands around the passages, history within its share of the context.
+fn frame(ask: &Ask, context_tokens: usize) -> prompt::Frame<'_> {
+    prompt::Frame { system: ask.system.as_deref(), history: talk::recent(&ask.history, context_tokens) }
+}
+
 /// Passages that fit into a context and cost `most_tokens` at most.
 fn fitting(hits: &Hits, ask: &Ask, context_tokens: usize, most_tokens: usize) -> Result<Vec<Passage>> {
-    let overhead = prompt::overhead_tokens(&ask.query.text);
+    let overhead = prompt::overhead_tokens(&ask.query.text, &frame(ask, context_tokens));
     let budget = budget::for_passages(context_tokens, ask.max_tokens, overhead);
     if budget < MIN_BUDGET_TOKENS {
         let max = ask.max_tokens;
@@ -190,15 +214,17 @@ fn fewer(
     let question = ask.query.text.as_str();
     let before = passages.len();
     // What we thought the prompt costs stands for what the model found in it.
+    let frame = frame(ask, context);
     let ours: usize =
-        prompt::messages(question, passages, hits.generation).iter().map(|m| budget::tokens(&m.content)).sum();
+        prompt::messages(question, passages, hits.generation, &frame).iter().map(|m| budget::tokens(&m.content)).sum();
     let room = limit.map(|limit| limit.saturating_sub(u64::from(ask.max_tokens)) as f64);
     let shrink = match room {
         Some(room) if found > 0 => (0.9 * room / found as f64).min(1.0),
         Some(_) | None => 0.5,
     };
-    let most =
-        ((ours as f64 * shrink) as usize).saturating_sub(prompt::overhead_tokens(question)).max(MIN_BUDGET_TOKENS);
+    let most = ((ours as f64 * shrink) as usize)
+        .saturating_sub(prompt::overhead_tokens(question, &frame))
+        .max(MIN_BUDGET_TOKENS);
     let mut passages = fitting(hits, ask, context, most)?;
     // The counts may deceive; fewer passages than before are fewer tokens than before.
     if passages.len() >= before && before > 1 {

@@ -407,6 +407,9 @@ pub struct AnswerResult {
     /// `answered`, `no_answer`, `refused`, `unsupported` or `extractive`.
     pub status: &'static str,
     pub question: String,
+    /// What was searched for instead: a follow-up question in words that stand alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub searched: Option<String>,
     pub answer: String,
     pub sentences: Vec<Sentence>,
     pub sources: Vec<AnswerSource>,
@@ -416,6 +419,9 @@ pub struct AnswerResult {
     pub relevance: f64,
     pub model: Option<ModelNames>,
     pub usage: Option<Usage>,
+    /// What the tokens cost by the prices that are set; absent without prices.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Cost>,
     pub notes: Vec<String>,
     pub timing_ms: AnswerTiming,
     pub index: Generation,
@@ -437,6 +443,27 @@ pub struct Usage {
     pub prompt_tokens: u64,
     pub completion_tokens: u64,
     pub estimated: bool,
+}
+
+/// In the unit of the prices that are set.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Cost {
+    pub input: f64,
+    pub output: f64,
+    pub total: f64,
+}
+
+impl Cost {
+    /// Prices are per million tokens; one that is not known counts as nothing.
+    pub fn of(usage: crate::model::Usage, input_price: Option<f64>, output_price: Option<f64>) -> Option<Self> {
+        if input_price.is_none() && output_price.is_none() {
+            return None;
+        }
+        // To a billionth: what is beyond is noise of the multiplication.
+        let cost = |tokens: u64, price: Option<f64>| (tokens as f64 * price.unwrap_or(0.0) * 1e3).round() / 1e9;
+        let (input, output) = (cost(usage.prompt_tokens, input_price), cost(usage.completion_tokens, output_price));
+        Some(Self { input, output, total: ((input + output) * 1e9).round() / 1e9 })
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -524,6 +551,7 @@ impl From<&retrieve::Answer> for AnswerResult {
             schema: "rag.answer/1",
             status: answer_word(answer.status),
             question: answer.question.clone(),
+            searched: answer.searched.clone(),
             answer: answer.text.clone(),
             sentences: answer.sentences.iter().map(Sentence::from).collect(),
             sources: answer.sources.iter().map(AnswerSource::from).collect(),
@@ -540,6 +568,7 @@ impl From<&retrieve::Answer> for AnswerResult {
                 completion_tokens: usage.completion_tokens,
                 estimated: usage.estimated,
             }),
+            cost: None,
             notes: answer.notes.clone(),
             timing_ms: AnswerTiming {
                 retrieve: milliseconds(answer.timings.retrieve_ms),
@@ -548,6 +577,40 @@ impl From<&retrieve::Answer> for AnswerResult {
                 verify: milliseconds(answer.timings.verify_ms),
             },
             index: Generation { generation: answer.generation },
+        }
+    }
+}
+
+impl AnswerResult {
+    /// The same with what it cost.
+    pub fn with_cost(self, cost: Option<Cost>) -> Self {
+        Self { cost, ..self }
+    }
+}
+
+/// One line of `rag ask --history FILE`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TurnResult {
+    pub schema: &'static str,
+    pub question: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub searched: Option<String>,
+    pub answer: String,
+    pub status: &'static str,
+    /// The places the answer cites, in order of first use.
+    pub sources: Vec<String>,
+}
+
+impl From<&retrieve::Answer> for TurnResult {
+    fn from(answer: &retrieve::Answer) -> Self {
+        let cited = answer.sources.iter().filter(|source| source.cited);
+        Self {
+            schema: "rag.turn/1",
+            question: answer.question.clone(),
+            searched: answer.searched.clone(),
+            answer: answer.text.clone(),
+            status: answer_word(answer.status),
+            sources: cited.map(|source| source.path.clone()).collect(),
         }
     }
 }

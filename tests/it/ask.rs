@@ -274,3 +274,28 @@ fn a_real_llm() {
     child.wait().unwrap();
     assert!(server.becomes(false, Duration::from_secs(20)), "the server stops when nobody listens");
 }
+
+#[test]
+fn proxies_of_the_environment_are_obeyed() {
+    let house = House::with_index();
+    let double = Double::start(Profile::OpenAi, [Behaviour::CiteRight]);
+    let proxy = double.url().trim_end_matches("/v1").to_owned();
+    let ask = ["ask", QUESTION, "--llm-url", "http://llm.example/v1", "--model", "m", "--json"];
+    let answer = house.rag_env(ask, &[("HTTP_PROXY", &proxy)]).ok().json("rag.answer/1");
+    assert_eq!(answer["status"], "answered");
+    assert!(double.requests()[0].header("host").unwrap().starts_with("llm.example"), "{:?}", double.requests());
+    let direct = [("HTTP_PROXY", proxy.as_str()), ("NO_PROXY", "llm.example"), ("RAG_LLM_CONNECT_TIMEOUT", "2s")];
+    house.rag_env(ask, &direct).exits(5);
+    assert_eq!(double.requests().len(), 1, "what NO_PROXY names goes past the proxy");
+}
+
+#[test]
+fn certificates_of_ones_own_are_read_or_refused() {
+    let house = House::with_index();
+    house.write("no.pem", "nothing of the kind\n");
+    for (file, words) in [("absent.pem", "absent.pem"), ("no.pem", "none in PEM")] {
+        let ask = ["ask", QUESTION, "--llm-url", "https://127.0.0.1:9/v1", "--model", "m"];
+        let ran = house.rag_env(ask, &[("RAG_LLM_CA_FILE", file)]).exits(2);
+        assert!(ran.stderr.contains(words), "{}", ran.stderr);
+    }
+}

@@ -25,4 +25,5 @@ mod portable;
 mod readme;
 mod reconcile;
 mod rows;
+mod talk;
 mod upkeep;

@@ -14,18 +14,43 @@ use crate::cli::{
 #[derive(Debug, clap::Args)]
 pub struct Args {}
 
+/// A value as it may be shown: addresses without what they may hold of secrets, headers without their values.
+fn public(key: &str, value: &Value) -> serde_json::Value {
+    let header = |line: &str| {
+        let name = line.split([':', '=']).next().unwrap_or_default();
+        format!("{}: ***", name.trim())
+    };
+    match value {
+        Value::One(text) if key.ends_with(".url") => shown(text).into(),
+        Value::One(text) if key.ends_with(".headers") => header(text).into(),
+        Value::One(text) => text.clone().into(),
+        Value::Many(list) if key.ends_with(".headers") => {
+            list.iter().map(|line| header(line)).collect::<Vec<_>>().into()
+        }
+        Value::Many(list) => list.clone().into(),
+    }
+}
+
 pub fn run(context: &Context, _args: Args) -> Result<u8, Failure> {
     let mut settings = Vec::new();
     for setting in SETTINGS {
         let (value, origin) = match context.config.get(setting.key) {
-            Some((Value::One(text), origin)) => {
-                let text = if setting.key.ends_with(".url") { shown(text) } else { text.clone() };
-                (Some(serde_json::Value::from(text)), origin.to_string())
-            }
-            Some((Value::Many(list), origin)) => (Some(serde_json::Value::from(list.clone())), origin.to_string()),
+            Some((value, origin)) => (Some(public(setting.key, value)), origin.to_string()),
             None => (None, "unset".to_string()),
         };
         settings.push(wire::Setting { key: setting.key.to_string(), value, origin, help: setting.help.to_string() });
+    }
+    for (name, values) in context.config.profiles() {
+        for (key, (value, origin)) in values {
+            let own = key.trim_start_matches("llm.");
+            let help = SETTINGS.iter().find(|setting| setting.key == *key).map_or("", |setting| setting.help);
+            settings.push(wire::Setting {
+                key: format!("profiles.{name}.{own}"),
+                value: Some(public(key, value)),
+                origin: origin.to_string(),
+                help: help.to_string(),
+            });
+        }
     }
     // Keys are shown as set or not, never as themselves.
     for (key, variable) in

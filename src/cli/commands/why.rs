@@ -42,7 +42,7 @@ pub fn explain(
 ) -> Result<(WhyResult, Option<SourceRecord>), Failure> {
     let place = &context.place;
     let sources = snapshot.sources(None)?;
-    let wanted = if PageUrl::is_one(file) { file.to_owned() } else { place.spelled(file, snapshot) };
+    let wanted = if PageUrl::is_one(file) { file.to_owned() } else { place.spelled(file.as_ref(), snapshot) };
     let id = file.parse::<SourceId>().ok();
     let is_it = |source: &&SourceRecord| {
         collection.is_none_or(|name| name == source.collection)

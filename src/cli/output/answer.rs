@@ -1,6 +1,9 @@
 //! An answer for people: the text, then what could not be verified, then the sources it cites.
 
-use rag::retrieve::{Answer, AnswerStatus, Sentence, Source, Support};
+use rag::{
+    model::Usage,
+    retrieve::{Answer, AnswerStatus, Sentence, Source, Support},
+};
 
 use super::{Screen, Style, hits, places::Places, places::location, sanitize};
 
@@ -35,21 +38,12 @@ pub fn text(screen: &Screen, places: &Places, answer: &Answer, streamed: bool) -
             out.push_str(&format!("  “{}” — {}\n", sanitize::line(sentence.text.trim()), sanitize::line(reason)));
         }
     }
-    let cited: Vec<&Source> = answer.sources.iter().filter(|source| source.cited).collect();
+    let cited = sources(screen, places, answer);
     if !cited.is_empty() {
         out.push('\n');
         out.push_str(&screen.paint(Style::Bold, "Sources:"));
         out.push('\n');
-        for source in cited {
-            let place = places.show(screen, &source.path, source.lines, source.pages);
-            let quote = quote(answer, source.n).map(|quote| format!(" — “{quote}”")).unwrap_or_default();
-            let state = hits::state(screen, source.freshness);
-            out.push_str(&format!("  [{}] {place}{}{state}\n", source.n, screen.paint(Style::Dim, &quote)));
-            let copies = source.copies.iter().map(|copy| copy.path.as_str());
-            if let Some(line) = hits::also_in(copies) {
-                out.push_str(&screen.paint(Style::Dim, &format!("      {line}\n")));
-            }
-        }
+        out.push_str(&cited);
     }
     out
 }
@@ -65,6 +59,42 @@ fn unwrapped(text: &str) -> String {
             out.push(if begins || out.ends_with('\n') { '\n' } else { ' ' });
         }
         out.push_str(line);
+    }
+    out
+}
+
+/// What an answer took: `812 tokens in, 55 out; cost 0.0012`.
+pub fn spent(usage: &Usage, cost: Option<f64>) -> String {
+    let about = if usage.estimated { "about " } else { "" };
+    let cost = cost.map_or(String::new(), |cost| format!("; cost {}", short(cost)));
+    format!("{about}{} tokens in, {} out{cost}", usage.prompt_tokens, usage.completion_tokens)
+}
+
+/// Two digits that tell something, at least: `0.0012`, `1.25`.
+fn short(cost: f64) -> String {
+    let places = if cost > 0.0 { (1.0 - cost.log10().floor()).clamp(2.0, 9.0) as usize } else { 2 };
+    format!("{cost:.places$}")
+}
+
+/// Where a source stands and its text whole.
+pub fn source(screen: &Screen, places: &Places, source: &Source) -> String {
+    let place = places.show(screen, &source.path, source.lines, source.pages);
+    let heading = source.heading.join(" › ");
+    let heading = if heading.is_empty() { String::new() } else { format!("  {}", sanitize::line(&heading)) };
+    format!("[{}] {place}{}\n\n{}\n", source.n, screen.paint(Style::Dim, &heading), sanitize::text(source.text.trim()))
+}
+
+/// The cited sources, one a line, as under an answer.
+pub fn sources(screen: &Screen, places: &Places, answer: &Answer) -> String {
+    let mut out = String::new();
+    for source in answer.sources.iter().filter(|source| source.cited) {
+        let place = places.show(screen, &source.path, source.lines, source.pages);
+        let quote = quote(answer, source.n).map(|quote| format!(" — “{quote}”")).unwrap_or_default();
+        let state = hits::state(screen, source.freshness);
+        out.push_str(&format!("  [{}] {place}{}{state}\n", source.n, screen.paint(Style::Dim, &quote)));
+        if let Some(line) = hits::also_in(source.copies.iter().map(|copy| copy.path.as_str())) {
+            out.push_str(&screen.paint(Style::Dim, &format!("      {line}\n")));
+        }
     }
     out
 }
@@ -124,7 +154,14 @@ fn quote(answer: &Answer, n: u32) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::unwrapped;
+    use super::{short, unwrapped};
+
+    #[test]
+    fn costs_show_two_digits_that_tell_something() {
+        for (cost, want) in [(0.0, "0.00"), (1.25, "1.25"), (12.0, "12.00"), (0.0012345, "0.0012"), (0.05, "0.050")] {
+            assert_eq!(short(cost), want);
+        }
+    }
 
     #[test]
     fn sentences_are_unwrapped_and_lists_are_not() {

@@ -87,6 +87,8 @@ fn options(question: &str) -> Ask {
         no_gate: false,
         unsupported: Unsupported::Mark,
         stream: true,
+        history: Vec::new(),
+        system: None,
     }
 }
 

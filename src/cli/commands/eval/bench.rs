@@ -115,7 +115,7 @@ impl<'a> Bench<'a> {
         let begun = Instant::now();
         let dir =
             if self.many_cuts { self.dir.join(format!("{}-{}", cut.tokens, cut.overlap)) } else { self.dir.clone() };
-        let place = Place { dir, is_named: true };
+        let place = Place { dir, is_named: true, trust: false };
         let index = if place.exists() {
             place.open()?
         } else {

@@ -1,0 +1,176 @@
+//! `rag ask --chat`: one question after another, with a few words of command between them.
+
+use std::io::{self, BufRead as _, IsTerminal as _};
+
+use rag::retrieve::Answer;
+
+use super::Asker;
+use crate::cli::{
+    exit,
+    output::{Style, answer, sanitize},
+    report::Failure,
+};
+
+const PROMPT: &str = "rag> ";
+const HELP: &str = "Ask a question; the next one may lean on it (“and in winter?”).
+
+  /sources   the sources of the last answer
+  /open N    the text of source N, whole
+  /clear     forget what was said
+  /help      this
+  /quit      leave (so does Ctrl-D)
+";
+
+#[derive(Debug, PartialEq, Eq)]
+enum Line<'a> {
+    Nothing,
+    Question(&'a str),
+    Sources,
+    Open(Result<u32, &'a str>),
+    Clear,
+    Help,
+    Quit,
+    Unknown(&'a str),
+}
+
+/// Reads questions until there are no more. A person gets 0, a script the code of its last question; an error ends a
+/// script and is only told to a person.
+pub fn run(asker: &mut Asker<'_>) -> Result<u8, Failure> {
+    let is_person = io::stdin().is_terminal() && asker.context.screen.stdout_is_terminal && !asker.context.screen.json;
+    if is_person {
+        asker.context.screen.note("/help lists what can be said besides questions; Ctrl-D leaves");
+    }
+    let mut last: Option<Answer> = None;
+    let mut code = exit::OK;
+    let mut first = asker.args.text.clone();
+    loop {
+        let line = match first.take() {
+            Some(line) => line,
+            None => {
+                if is_person {
+                    asker.context.screen.print(PROMPT)?;
+                }
+                match next()? {
+                    Some(line) => line,
+                    None => break,
+                }
+            }
+        };
+        match read(&line) {
+            Line::Nothing => {}
+            Line::Quit => break,
+            Line::Help => asker.context.screen.print(HELP)?,
+            Line::Clear => {
+                asker.said.clear();
+                last = None;
+                asker.context.screen.note("what was said is forgotten");
+            }
+            Line::Sources => sources(asker, last.as_ref())?,
+            Line::Open(n) => open(asker, last.as_ref(), n)?,
+            Line::Unknown(word) => {
+                asker.context.screen.note(&format!("`{word}` is no command; /help lists them"));
+            }
+            Line::Question(question) => match asker.ask(question) {
+                Ok((answer, its_code)) => {
+                    code = its_code;
+                    last = Some(answer);
+                }
+                Err(error @ Failure::Error { .. }) if is_person => {
+                    let told = error.in_passing().unwrap_or_default();
+                    let told = asker.context.screen.paint(Style::Bad, &sanitize::line(&told));
+                    asker.context.screen.print(&format!("{told}\n"))?;
+                }
+                Err(error) => return Err(error),
+            },
+        }
+    }
+    Ok(if is_person { exit::OK } else { code })
+}
+
+/// The next line of standard input; `None` at its end.
+fn next() -> Result<Option<String>, Failure> {
+    let mut bytes = Vec::new();
+    let read = io::stdin().lock().read_until(b'\n', &mut bytes);
+    let read = read.map_err(|error| Failure::usage(format!("cannot read standard input: {error}")))?;
+    let text = String::from_utf8(bytes).map_err(|_| Failure::usage("standard input is not UTF-8"))?;
+    Ok((read > 0).then_some(text))
+}
+
+fn read(line: &str) -> Line<'_> {
+    let line = line.trim();
+    if line.is_empty() {
+        return Line::Nothing;
+    }
+    // A path is a question too: `/etc/hosts?`
+    let Some(command) = line.strip_prefix('/').filter(|rest| !rest.split(' ').next().unwrap_or(rest).contains('/'))
+    else {
+        return Line::Question(line);
+    };
+    let (word, rest) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
+    match word {
+        "sources" => Line::Sources,
+        "open" => {
+            let n = rest.trim().trim_matches(['[', ']']);
+            Line::Open(n.parse().map_err(|_| n))
+        }
+        "clear" => Line::Clear,
+        "help" | "?" => Line::Help,
+        "quit" | "exit" | "q" => Line::Quit,
+        _ => Line::Unknown(line),
+    }
+}
+
+fn sources(asker: &Asker<'_>, last: Option<&Answer>) -> Result<(), Failure> {
+    let screen = &asker.context.screen;
+    let places = asker.context.place.places(&asker.snapshot);
+    match last.map(|answer| answer::sources(screen, &places, answer)).filter(|list| !list.is_empty()) {
+        Some(list) => screen.print(&list)?,
+        None => screen.note("no answer has sources yet"),
+    }
+    Ok(())
+}
+
+fn open(asker: &Asker<'_>, last: Option<&Answer>, n: Result<u32, &str>) -> Result<(), Failure> {
+    let screen = &asker.context.screen;
+    let Some(answer) = last else {
+        screen.note("no answer has sources yet");
+        return Ok(());
+    };
+    let source = n.ok().and_then(|n| answer.sources.iter().find(|source| source.n == n));
+    match (source, n) {
+        (Some(source), _) => {
+            let places = asker.context.place.places(&asker.snapshot);
+            screen.print(&answer::source(screen, &places, source))?;
+        }
+        (None, Ok(n)) => screen.note(&format!("the last answer has no source [{n}]")),
+        (None, Err("")) => screen.note("say which source: /open 1"),
+        (None, Err(word)) => screen.note(&format!("`{word}` is not the number of a source")),
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_questions_or_commands() {
+        for (line, want) in [
+            ("", Line::Nothing),
+            ("  \n", Line::Nothing),
+            (" How long? \n", Line::Question("How long?")),
+            ("/etc/hosts?", Line::Question("/etc/hosts?")),
+            ("/sources", Line::Sources),
+            ("/open 2\n", Line::Open(Ok(2))),
+            ("/open [2]", Line::Open(Ok(2))),
+            ("/open", Line::Open(Err(""))),
+            ("/open two", Line::Open(Err("two"))),
+            ("/clear", Line::Clear),
+            ("/help", Line::Help),
+            ("/q", Line::Quit),
+            ("/opne 2", Line::Unknown("/opne 2")),
+        ] {
+            assert_eq!(read(line), want, "{line}");
+        }
+    }
+}
