@@ -70,6 +70,7 @@ impl House {
             pages: vec![],
             retry_failed: false,
             loaders: rag::ingest::Loaders::default(),
+            page_readers: rag::ingest::PageReaders::default(),
             archives: false,
             passwords: rag::ingest::extract::Passwords::default(),
             prune: true,

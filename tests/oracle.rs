@@ -377,6 +377,7 @@ fn options(room: &Path) -> Options {
         jobs: 2,
         dry_run: false,
         loaders: ingest::Loaders::default(),
+        page_readers: rag::ingest::PageReaders::default(),
         archives: false,
         passwords: ingest::extract::Passwords::default(),
         retry_failed: false,

@@ -232,7 +232,7 @@ impl Config {
     /// What there is without any file or variable.
     pub fn defaults() -> Self {
         let default = |setting: &Setting| Some((setting.key, (Value::One(setting.default?.into()), Origin::Default)));
-        Self { values: SETTINGS.iter().filter_map(default).collect() }
+        Self { values: SETTINGS.iter().filter_map(default).collect(), ..Self::default() }
     }
 
     fn layer(&mut self, path: &Path, of_index: bool) -> Result<(), Failure> {

@@ -208,6 +208,8 @@ mod tests {
             score: 1.0,
             relevance: 1.0,
             cited: true,
+            copies: Vec::new(),
+            freshness: crate::types::Freshness::default(),
         };
         Answer {
             status,

@@ -137,6 +137,7 @@ fn encodings_are_declared_or_guessed() {
                 format: Format::Html,
                 limits: &limits,
                 passwords: &Passwords::default(),
+                pages: &[],
             })
             .expect("a page");
         assert_eq!(document.text, want);
