@@ -161,7 +161,7 @@ mod tests {
         let at = folder.path();
         let text = script(at, "pdftotext", r"cat >/dev/null; printf 'page two\n\f..\n\fpage four\n\f'");
         let ocr = Ocr {
-            paint: script(at, "pdftoppm", "cat >/dev/null; echo picture of $6"),
+            paint: script(at, "pdftoppm", "cat >/dev/null; echo picture of $5"),
             recognise: script(at, "tesseract", "read line; echo \"$line in $4\""),
             languages: "deu+eng".into(),
         };

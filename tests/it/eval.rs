@@ -78,7 +78,7 @@ fn a_collection_is_measured_and_nothing_is_left_behind() {
     let again = rag_in(&house, &["eval", "birds", "--json"]).ok().json("rag.eval/1");
     assert_eq!(again["metrics"], result["metrics"]);
     let text = rag_in(&house, &["eval", "birds"]).ok().stdout;
-    assert!(text.starts_with("birds: 5 questions, 6 documents, 6 chunks, hybrid blend 200/0\n"), "{text}");
+    assert!(text.starts_with("birds: 5 questions, 6 documents, 6 chunks, hybrid blend 230/40\n"), "{text}");
     assert!(text.contains(&format!("ndcg@10     {:.4}  ", mean(&result, "ndcg@10"))), "{text}");
 }
 
@@ -159,7 +159,7 @@ fn all_combinations_are_measured_once() {
     assert_eq!(compared["comparison"]["second_metrics"], all[2]["metrics"]);
     assert_eq!(compared["comparison"]["differences"], all[2]["against_first"]);
     let text = rag_in(&house, &["eval", "birds", "--mode", "lexical,dense"]).ok().stdout;
-    assert!(text.contains("\nlexical 200/0 ") && text.contains("\nover lexical 200/0 "), "{text}");
+    assert!(text.contains("\nlexical 230/40 ") && text.contains("\nover lexical 230/40 "), "{text}");
     let text = rag_in(&house, &["eval", "birds", "--compare", "run-1.trec", "run-3.trec"]).ok().stdout;
     assert!(text.contains("\ndifference ") && text.contains(" worse\n"), "{text}");
     let own = rag_in(&house, &["eval", "birds", "--compare", "run-1.trec", "--json"]).ok().json("rag.eval/1");

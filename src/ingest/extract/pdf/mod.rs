@@ -203,7 +203,7 @@ fn read(source: &mut impl Pages, plan: &Plan<'_>, document: &mut Document) -> Re
     }
     if !doubtful.is_empty() {
         source.again(&doubtful, &mut |number, page| {
-            let Some(known) = pages.get_mut(number.saturating_sub(1) as usize) else { return };
+            let Some(known) = at(&mut pages, number) else { return };
             if bytes <= limits.max_text_bytes && quality::is_better(&Counts::of(&known.text), &Counts::of(&page.text)) {
                 bytes += page.text.len() as u64;
                 *known = Page { shown: known.shown, may_picture_text: known.may_picture_text, ..page };
@@ -214,7 +214,7 @@ fn read(source: &mut impl Pages, plan: &Plan<'_>, document: &mut Document) -> Re
         }
     }
     for PageText { page: number, text } in texts {
-        if let Some(page) = pages.get_mut(number.saturating_sub(1) as usize) {
+        if let Some(page) = at(&mut pages, *number) {
             bytes += text.len() as u64;
             *page = Page { text: text.clone(), content_bytes: page.content_bytes, ..Page::default() };
         }
@@ -234,6 +234,11 @@ fn read(source: &mut impl Pages, plan: &Plan<'_>, document: &mut Document) -> Re
     }
     document.pages = Some(all);
     Ok(())
+}
+
+/// The page of a number, which begins at 1.
+fn at(pages: &mut [Page], number: u32) -> Option<&mut Page> {
+    pages.get_mut(number.checked_sub(1)? as usize)
 }
 
 /// Cleans pages and writes them as blocks.

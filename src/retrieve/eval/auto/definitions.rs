@@ -58,7 +58,7 @@ mod tests {
         for (sentence, want) in [
             ("The shaft seal is a ring that keeps water out.", Some("shaft seal")),
             ("A low_water alarm means that the tank is nearly dry.", Some("low_water alarm")),
-            ("Kubernetes is an orchestrator of containers.", Some("Kubernetes")),
+            ("Kubernetes is an orchestrator of many containers.", Some("Kubernetes")),
             ("It is a ring that keeps water out.", None),
             ("What it needs is a ring that keeps water out.", None),
             ("If the seal leaks, the pump is a danger to those nearby.", None),
