@@ -6,6 +6,9 @@ use rag::types::Kind;
 
 use crate::cli::report::Failure;
 
+/// A file that every index has.
+const FORMAT_FILE: &str = "FORMAT";
+
 /// Sets numbers in the file, which is made if it is missing. Errors: it cannot be read or written, or its form is one that
 /// this does not know how to change.
 pub fn set(path: &Path, values: &[(&str, f64)]) -> Result<(), Failure> {
@@ -26,6 +29,11 @@ pub fn set(path: &Path, values: &[(&str, f64)]) -> Result<(), Failure> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
     std::io::Write::write_all(&mut file, new.as_bytes()).map_err(failed)?;
+    // A temporary file is its owner's alone; who reads the index reads this too.
+    let like = fs::metadata(path).or_else(|_| fs::metadata(folder.join(FORMAT_FILE)));
+    if let Ok(like) = like {
+        file.as_file().set_permissions(like.permissions()).map_err(failed)?;
+    }
     file.as_file().sync_all().map_err(failed)?;
     file.persist(path).map_err(|error| failed(error.error))?;
     Ok(())
@@ -106,6 +114,10 @@ mod tests {
             assert!(set(&path, &[("retrieve.k", 20.0)]).is_err(), "{text}");
             assert_eq!(fs::read_to_string(&path).unwrap(), text);
         }
+        fs::write(&path, "# ours\n").unwrap();
+        let before = fs::metadata(&path).unwrap().permissions();
+        set(&path, &[("retrieve.k", 20.0)]).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions(), before, "whoever could read it still can");
         fs::remove_file(&path).unwrap();
         set(&path, &[("retrieve.k", 20.0), ("retrieve.alpha", 0.4)]).unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "[retrieve]\nalpha = 0.4\nk = 20\n");
