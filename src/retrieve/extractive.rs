@@ -37,8 +37,9 @@ const NEAR_BEST: f32 = 0.6;
 const MMR: f32 = 0.7;
 /// Share of the question's words that a sentence and its headings must have to answer it.
 const LEAST_WORDS: f32 = 0.4;
-/// What a fragment is worth beside a sentence.
+/// What a fragment, and what a record, is worth beside a sentence.
 const FRAGMENT: f32 = 0.7;
+const RECORD: f32 = 0.8;
 /// A cosine from which a sentence may answer without sharing a word.
 const CLOSE: f32 = 0.5;
 
@@ -62,6 +63,8 @@ struct Candidate {
     figure: bool,
     /// A line that ends without a full stop: a title, a caption, a signature.
     fragment: bool,
+    /// Fields with their names, which has words of many kinds.
+    record: bool,
     cosine: Option<f32>,
     score: f32,
 }
@@ -85,7 +88,11 @@ pub(super) fn extract(hits: &[Hit], question: &str, embedder: Option<&dyn Embedd
     for candidate in &mut candidates {
         let scale = if candidate.cosine.is_none() && embedder.is_none() { 1.0 / (1.0 - BY_VECTOR) } else { 1.0 };
         let bonus = if wants_figure && candidate.figure && candidate.own > 0.0 { FIGURE_BONUS } else { 0.0 };
-        let whole = if candidate.fragment { FRAGMENT } else { 1.0 };
+        let whole = match (candidate.fragment, candidate.record) {
+            (true, _) => FRAGMENT,
+            (false, true) => RECORD,
+            (false, false) => 1.0,
+        };
         candidate.score = scale * lexical(candidate) + candidate.cosine.unwrap_or(0.0).max(0.0) * BY_VECTOR + bonus;
         candidate.score *= whole;
     }
@@ -241,6 +248,7 @@ fn collect(chunk: usize, passage: &Passage, question: &str, idf: &Idf, candidate
             chunk,
             figure: has_figure(quote, &lang),
             fragment: kind == Kind::Prose && is_fragment(quote),
+            record: kind == Kind::Prose && is_record(quote),
             stems: words.into_iter().filter(|word| !word.stop).map(|word| word.stem).collect(),
             range,
             shown,
@@ -256,8 +264,13 @@ fn collect(chunk: usize, passage: &Passage, question: &str, idf: &Idf, candidate
 /// A line, or a few, that no sign ends: not what a person would quote if there is a sentence. A record is none.
 fn is_fragment(quote: &str) -> bool {
     let end = quote.trim_end_matches(['"', '\'', ')', ']', '”', '’', '»', '*', '_', '`']);
-    let is_record = quote.lines().all(|line| line.split_once(": ").is_some_and(|(name, _)| !name.contains(' ')));
-    !end.ends_with(['.', '!', '?', '…', ':', ';', '。', '！', '？', '：', '।', '؟']) && !is_record
+    !end.ends_with(['.', '!', '?', '…', ':', ';', '。', '！', '？', '：', '।', '؟']) && !is_record(quote)
+}
+
+/// Lines of `name: value`, two at least.
+fn is_record(quote: &str) -> bool {
+    let named = |line: &str| line.split_once(": ").is_some_and(|(name, _)| !name.contains(' '));
+    quote.lines().count() > 1 && quote.lines().all(named)
 }
 
 /// Whether a line is the title or a heading of its own chunk: formats without marks for headings leave it bare.

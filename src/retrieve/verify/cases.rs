@@ -644,7 +644,7 @@ fn a_word_of_a_heading_further_up_supports_nothing() {
     assert_eq!(state("Spare parts are accepted if the bag is unopened."), Support::Supported);
 }
 
-/// How the cases of this file come out, whatever they want: printed, so that a change of the rules can be weighed.
+/// What a reader takes for true must not be called false, and not all of it doubtful.
 #[test]
 fn true_paraphrases_are_not_thrown_away() {
     // A sentence, and ways to say it that a reader takes for the same.
@@ -685,11 +685,17 @@ fn true_paraphrases_are_not_thrown_away() {
             lost.push(format!("{claim:?} of {text:?}: {:?}", verdict.reason));
         }
     }
-    assert!(counts[0] <= MOST_LOST, "unsupported, weak, supported: {counts:?}; {lost:#?}");
+    let [unsupported, weak, supported] = counts;
+    assert!(
+        unsupported <= MOST_LOST && supported >= LEAST_SUPPORTED,
+        "{supported} supported, {weak} weak, {unsupported} unsupported:\n{}",
+        lost.join("\n")
+    );
 }
 
-/// Of twenty.
-const MOST_LOST: usize = 6;
+/// Of twenty. Measured: 3 unsupported, by the rules for negations and for few words; 7 supported, the others weak.
+const MOST_LOST: usize = 3;
+const LEAST_SUPPORTED: usize = 7;
 
 proptest::proptest! {
     #[test]
