@@ -115,11 +115,30 @@ pub struct Lines {
     pub last: u32,
 }
 
-/// First and last page (or slide) of a source, from 1, both included.
+/// First and last page of a source, from 1, both included; in files that have none: slide, sheet or chapter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Pages {
     pub first: u32,
     pub last: u32,
+}
+
+impl Pages {
+    /// What a place can be called besides its number, the common one first.
+    pub const WORDS: [&str; 4] = ["p.", "slide", "sheet", "chapter"];
+
+    /// `p. 7`, `p. 7-8`, `slide 3`, `sheet 2`, `chapter 4`: in words that fit the file, told by the end of its name.
+    pub fn of(self, path: &str) -> String {
+        let [page, slide, sheet, chapter] = Self::WORDS;
+        let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension).to_ascii_lowercase();
+        let word = match extension.as_str() {
+            "pptx" | "pptm" | "ppsx" | "ppsm" | "potx" | "odp" | "otp" | "fodp" => slide,
+            "xlsx" | "xlsm" | "xltx" | "xlsb" | "xls" | "ods" | "ots" | "fods" => sheet,
+            "epub" => chapter,
+            _ => page,
+        };
+        let Self { first, last } = self;
+        if first == last { format!("{word} {first}") } else { format!("{word} {first}-{last}") }
+    }
 }
 
 /// A path relative to its root, with `/` between its parts on every system. Lossless: bytes that are not UTF-8 stand as

@@ -55,6 +55,7 @@ impl House {
             stream: true,
             history: Vec::new(),
             system: None,
+            datamark: false,
         };
         let mut shown = String::new();
         let chat = chat.map(|chat| chat as &dyn rag::model::Chat);

@@ -143,6 +143,7 @@ pub const SETTINGS: &[Setting] = &[
     own("llm.allow_plaintext", Shape::Bool, Some("false"), "send a key over http:// to another machine"),
     own("ask.system_prompt", Shape::Text, None, "in place of our rules for the model; `{rules}` in it stands for them"),
     own("ask.system_prompt_file", Shape::Text, None, "a file that holds the same"),
+    own("ask.datamark", Shape::Bool, Some("false"), "put marks between the words of passages, against orders in documents"),
     own("ask.unsupported", Shape::Choice(&["mark", "drop"]), Some("mark"), "what becomes of unsupported sentences"),
     own("output.color", Shape::Choice(&["auto", "always", "never"]), Some("auto"), "colour on the terminal"),
 ];

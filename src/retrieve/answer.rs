@@ -33,6 +33,9 @@ pub struct Ask {
     pub history: Vec<Turn>,
     /// A system prompt of the user's own; `{rules}` in it stands for ours.
     pub system: Option<String>,
+    /// Put marks between the words of passages, so that a model can tell data from what is said to it. Costs tokens, and
+    /// small models are confused by it.
+    pub datamark: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -183,7 +183,8 @@ fn asked(
 
 /// What stands around the passages, history within its share of the context.
 fn frame(ask: &Ask, context_tokens: usize) -> prompt::Frame<'_> {
-    prompt::Frame { system: ask.system.as_deref(), history: talk::recent(&ask.history, context_tokens) }
+    let history = talk::recent(&ask.history, context_tokens);
+    prompt::Frame { system: ask.system.as_deref(), history, datamark: ask.datamark }
 }
 
 /// Passages that fit into a context and cost `most_tokens` at most.
@@ -197,6 +198,7 @@ fn fitting(hits: &Hits, ask: &Ask, context_tokens: usize, most_tokens: usize) ->
         );
         return Err(Error::Options { what });
     }
+    let budget = if ask.datamark { budget / prompt::DATAMARK_COST } else { budget };
     let candidates = &hits.hits[..hits.hits.len().min(MAX_CANDIDATES)];
     let headers: Vec<String> = candidates.iter().map(|hit| prompt::header(&Passage::of_hit(0, hit))).collect();
     Ok(passages::choose(candidates, budget.min(most_tokens), prompt::frame_tokens(&headers)))
@@ -257,10 +259,11 @@ fn converse(
         *hung_up |= flow.is_break();
         flow
     };
-    let completion = chat.chat(request, &mut |text| {
+    let mut completion = chat.chat(request, &mut |text| {
         first_token_ms.get_or_insert_with(|| ms(start));
-        show(stream.push(text), &mut hung_up)
+        show(stream.push(&prompt::unmarked(text)), &mut hung_up)
     })?;
+    completion.text = prompt::unmarked(&completion.text).into_owned();
     if completion.finish != Finish::Refused {
         let _ = show(stream.finish(), &mut hung_up);
     }

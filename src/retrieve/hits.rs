@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::rerank::Rerank;
+use super::{rerank::Rerank, suspicion::Suspicion};
 use crate::{
     index::{ChunkRecord, Effort, QuerySyntax, Work},
     types::{ChunkId, Freshness, Score},
@@ -59,6 +59,8 @@ pub struct Query {
     /// Have the first results put in order by a model that reads them.
     pub rerank: Option<Rerank>,
     pub explain: bool,
+    /// Tell which results talk to a model instead of to a reader.
+    pub flags: bool,
     /// Find out which part of each result is worth showing: most of what a result costs. Without it the snippet is the
     /// whole text and nothing is highlighted.
     pub snippets: bool,
@@ -88,6 +90,7 @@ impl Default for Query {
             unlike: Vec::new(),
             rerank: None,
             explain: false,
+            flags: false,
             snippets: true,
             duplicates: false,
             effort: Effort::default(),
@@ -125,6 +128,8 @@ pub struct Hit {
     pub snippet: Range<usize>,
     pub highlights: Vec<Range<usize>>,
     pub explain: Option<Explain>,
+    /// Signs that it talks to a model; looked for only if the query asks.
+    pub flags: Vec<Suspicion>,
 }
 
 /// Why a result stands where it stands.

@@ -1,7 +1,10 @@
 //! The chunks before and after a result in its source: so many, or those of its section.
 
 use super::{Query, Result};
-use crate::index::{ChunkRecord, Snapshot};
+use crate::{
+    index::{ChunkRecord, Snapshot},
+    types::Span,
+};
 
 /// A section is followed so far on each side.
 const MAX_SECTION_CHUNKS: usize = 40;
@@ -21,7 +24,43 @@ pub(super) fn around(
         before.drain(..before.len() - back.max(query.context.min(before.len())));
         after.truncate(on.max(query.context));
     }
+    say_once(&mut before, chunk, &mut after);
     Ok((before, after))
+}
+
+/// Neighbours share text where chunks overlap. Each keeps what no other one and not the chunk itself says: those before it
+/// lose their ends, those after it their beginnings. Spans tell what is left.
+fn say_once(before: &mut Vec<ChunkRecord>, chunk: &ChunkRecord, after: &mut Vec<ChunkRecord>) {
+    let mut start = chunk.span.start;
+    for neighbour in before.iter_mut().rev() {
+        let end = neighbour.span.end.min(start).max(neighbour.span.start);
+        keep(neighbour, neighbour.span.start, end);
+        start = neighbour.span.start;
+    }
+    let mut end = chunk.span.end;
+    for neighbour in after.iter_mut() {
+        let start = neighbour.span.start.max(end).min(neighbour.span.end);
+        end = neighbour.span.end;
+        keep(neighbour, start, end);
+    }
+    before.retain(|neighbour| !neighbour.span.is_empty());
+    after.retain(|neighbour| !neighbour.span.is_empty());
+}
+
+/// Cuts a chunk to `start..end` of its document, both within its span, and both where a letter begins.
+fn keep(chunk: &mut ChunkRecord, start: usize, end: usize) {
+    let Span { start: from, end: to } = chunk.span;
+    if (start, end) == (from, to) {
+        return;
+    }
+    let Some(text) = chunk.text.get(start - from..end - from).map(str::to_owned) else { return };
+    if let Some(lines) = &mut chunk.lines {
+        let breaks = |text: &str| u32::try_from(text.matches('\n').count()).unwrap_or(u32::MAX);
+        lines.first = lines.first.saturating_add(breaks(&chunk.text[..start - from])).min(lines.last);
+        lines.last = lines.last.saturating_sub(breaks(&chunk.text[end - from..])).max(lines.first);
+    }
+    chunk.text = text;
+    chunk.span = Span::new(start, end);
 }
 
 /// At most `reach` chunks before and after `chunk`.
@@ -66,7 +105,7 @@ fn section(chunk: &ChunkRecord, before: &[ChunkRecord], after: &[ChunkRecord]) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::types::{ChunkId, SourceId, Span};
+    use crate::types::{ChunkId, Lines, SourceId};
 
     /// A chunk under headings, of so many tokens.
     fn chunk(heading: &str, tokens: u32) -> ChunkRecord {
@@ -88,6 +127,28 @@ mod tests {
             fertility: 1.0,
             code_share: 0.0,
         }
+    }
+
+    #[test]
+    fn what_neighbours_share_is_said_once() {
+        let text = "ab\ncd\nef\ngh\nij\n";
+        let part = |range: std::ops::Range<usize>| ChunkRecord {
+            text: text[range.clone()].to_owned(),
+            lines: Some(Lines { first: range.start as u32 / 3 + 1, last: range.end as u32 / 3 }),
+            span: Span::new(range.start, range.end),
+            ..chunk("", 1)
+        };
+        let mut before = vec![part(0..6), part(3..9)];
+        let mut after = vec![part(9..12), part(9..15)];
+        say_once(&mut before, &part(6..12), &mut after);
+        let shown = |chunks: &[ChunkRecord]| -> Vec<(String, Lines)> {
+            chunks.iter().map(|chunk| (chunk.text.clone(), chunk.lines.expect("lines"))).collect()
+        };
+        assert_eq!(
+            shown(&before),
+            [("ab\n".to_owned(), Lines { first: 1, last: 1 }), ("cd\n".to_owned(), Lines { first: 2, last: 2 })]
+        );
+        assert_eq!(shown(&after), [("ij\n".to_owned(), Lines { first: 5, last: 5 })]);
     }
 
     #[test]

@@ -407,6 +407,7 @@ pub(super) mod tests {
             snippet: 0..0,
             highlights: Vec::new(),
             explain: None,
+            flags: Vec::new(),
         }
     }
 

@@ -9,6 +9,7 @@ use super::{
     rerank::Judged,
     select::Selected,
     snippet::snippet,
+    suspicion::suspicions,
 };
 use crate::{
     index::{LexicalQuery, Snapshot},
@@ -44,6 +45,7 @@ impl Shown<'_> {
             before,
             after,
             explain: self.query.explain.then(|| explain(self.ranking, self.judged, &fused, coverage)),
+            flags: if self.query.flags { suspicions(&chunk.text) } else { Vec::new() },
             chunk,
             freshness: Freshness::default(),
             copies,

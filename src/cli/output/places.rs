@@ -54,11 +54,10 @@ fn unspelled(path: &str) -> PathBuf {
     SourcePath::from_spelling(path).to_path()
 }
 
-/// `path:12-30`, `path:12`, `path p. 7`, `path p. 7-8`, or the path alone.
+/// `path:12-30`, `path:12`, `path p. 7-8` (as [`Pages::of`] says it), or the path alone.
 pub fn location(path: &str, lines: Option<Lines>, pages: Option<Pages>) -> String {
     match (lines, pages) {
-        (_, Some(Pages { first, last })) if first == last => format!("{path} p. {first}"),
-        (_, Some(Pages { first, last })) => format!("{path} p. {first}-{last}"),
+        (_, Some(pages)) => format!("{path} {}", pages.of(path)),
         (Some(Lines { first, last }), None) if first == last => format!("{path}:{first}"),
         (Some(Lines { first, last }), None) => format!("{path}:{first}-{last}"),
         (None, None) => path.to_string(),
@@ -114,6 +113,7 @@ mod tests {
         ] {
             assert_eq!(location("a", lines, pages), want);
         }
+        assert_eq!(location("a.PPTX", lines(1, 2), pages(3, 3)), "a.PPTX slide 3");
     }
 
     #[test]

@@ -89,6 +89,7 @@ fn options(question: &str) -> Ask {
         stream: true,
         history: Vec::new(),
         system: None,
+        datamark: false,
     }
 }
 

@@ -273,18 +273,23 @@ fn source_line(line: &str) -> Option<SavedSource> {
     (!path.is_empty()).then(|| SavedSource { n, path: path.to_owned(), lines, pages, quote, ..SavedSource::default() })
 }
 
-/// Takes `:12-30`, ` p. 7` or ` (p. 7-8)` off a path.
+/// Takes `:12-30`, ` p. 7`, ` slide 3` or ` (p. 7-8)` off a path.
 fn place_of(place: &str) -> (&str, Option<Lines>, Option<Pages>) {
     let range = |text: &str| -> Option<(u32, u32)> {
         let (first, last) = text.split_once(['-', '–']).unwrap_or((text, text));
         Some((first.trim().parse().ok()?, last.trim().parse().ok()?))
     };
-    if let Some((path, pages)) = place.rsplit_once("p. ")
-        && let Some((first, last)) = range(pages.trim_end_matches(')'))
-    {
-        let path = path.trim_end_matches(['(', ' ']);
+    let in_words = |word: &&str| {
+        let (path, pages) = place.rsplit_once(word)?;
+        let (first, last) = range(pages.strip_prefix(' ')?.trim_end_matches(')'))?;
+        let (bare, pages) = (path.trim_end_matches(['(', ' ']), Pages { first, last });
+        // A file may be called `slide 3`; saved answers of before say `p.` of slides too.
+        let fits = *word == Pages::WORDS[0] || pages.of(place_of(bare).0).starts_with(word);
+        (fits && path.ends_with(['(', ' '])).then_some((bare, pages))
+    };
+    if let Some((path, pages)) = Pages::WORDS.iter().find_map(in_words) {
         let (path, lines, _) = place_of(path);
-        return (path, lines, Some(Pages { first, last }));
+        return (path, lines, Some(pages));
     }
     match place.rsplit_once(':').and_then(|(path, lines)| Some((path, range(lines)?))) {
         Some((path, (first, last))) if !path.is_empty() => (path, Some(Lines { first, last }), None),
@@ -345,6 +350,10 @@ mod tests {
             ("- [3] `a.md:7` — “x y”", "a.md", Some((7, 7)), None, Some("x y")),
             ("[4] report.pdf p. 7-8 — “x”", "report.pdf", None, Some((7, 8)), Some("x")),
             ("[5] a.md:12-30 (p. 7) — \"x\"", "a.md", Some((12, 30)), Some((7, 7)), Some("x")),
+            ("[6] deck.pptx slide 3 — \"x\"", "deck.pptx", None, Some((3, 3)), Some("x")),
+            ("[7] the slide 3", "the slide 3", None, None, None),
+            ("[7] deck.pptx p. 3", "deck.pptx", None, Some((3, 3)), None),
+            ("[8] landslide 3", "landslide 3", None, None, None),
             ("[6]: [Title](docs/a.md)", "docs/a.md", None, None, None),
             ("[7] https://example.org/page", "https://example.org/page", None, None, None),
         ] {

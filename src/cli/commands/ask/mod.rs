@@ -73,6 +73,9 @@ pub struct Args {
     /// Ask the model even if nothing relevant was found
     #[arg(long)]
     no_gate: bool,
+    /// Put marks between the words of passages, against orders in documents (large models alone)
+    #[arg(long)]
+    datamark: bool,
     /// Wait for the whole answer
     #[arg(long)]
     no_stream: bool,
@@ -152,6 +155,7 @@ impl<'a> Asker<'a> {
             stream: !args.no_stream,
             history: Vec::new(),
             system: system_prompt(&config)?,
+            datamark: args.datamark || config.bool("ask.datamark"),
         };
         let embedder = context.place.query_embedder(&config, &snapshot, ask.query.mode)?;
         Ok(Self { context, args, config, snapshot, chat, embedder, ask, said })
