@@ -42,16 +42,20 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
     })?;
     let places = context.place.places(&snapshot);
     let checked = retrieve::check(&snapshot, &saved, &|source| file_of(&places, source))?;
+    print(context, &args, &wire::CheckResult::from(&checked))
+}
+
+fn print(context: &Context, args: &Args, checked: &wire::CheckResult) -> Result<u8, Failure> {
     if context.screen.json {
-        context.screen.print_json(&wire::CheckResult::from(&checked))?;
+        context.screen.print_json(checked)?;
     } else {
-        context.screen.print(&check::text(&context.screen, &checked))?;
-        if checked.sources.iter().any(|source| source.file == File::Changed) {
+        context.screen.print(&check::text(&context.screen, checked))?;
+        if checked.sources.iter().any(|source| source.file == "changed") {
             context.screen.note("run `rag ingest` on what has changed, then check again");
         }
     }
-    let weak = checked.sentences.iter().any(|sentence| sentence.state < retrieve::Support::Supported);
-    Ok(if checked.holds() && !(args.strict && weak) { exit::OK } else { exit::NO })
+    let weak = checked.sentences.iter().any(|sentence| sentence.state != "supported");
+    Ok(if checked.holds && !(args.strict && weak) { exit::OK } else { exit::NO })
 }
 
 fn read(file: &str) -> Result<String, String> {

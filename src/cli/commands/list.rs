@@ -31,14 +31,15 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
     if args.problems {
         found.retain(|source| source.status != Status::Indexed);
     }
+    let listed = wire::ListResult::new(snapshot.generation(), &found);
     if context.screen.json {
-        context.screen.print_json(&wire::ListResult::new(snapshot.generation(), &found))?;
+        context.screen.print_json(&listed)?;
     } else {
         let places = context.place.places(&snapshot);
-        context.screen.print(&sources::list(&context.screen, &places, &found))?;
-        if found.is_empty() {
+        context.screen.print(&sources::list(&context.screen, &places, &listed.documents))?;
+        if listed.documents.is_empty() {
             context.screen.note("no document matches");
         }
     }
-    Ok(if found.is_empty() { exit::NO } else { exit::OK })
+    Ok(if listed.documents.is_empty() { exit::NO } else { exit::OK })
 }

@@ -10,7 +10,11 @@ use rag::{
 };
 
 use super::Context;
-use crate::cli::{exit, output::why as shown, report::Failure};
+use crate::cli::{
+    exit,
+    output::{places::Places, why as shown},
+    report::Failure,
+};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -25,10 +29,14 @@ pub struct Args {
 pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
     let snapshot = context.place.open()?.snapshot()?;
     let (result, _) = explain(context, &snapshot, &args.file, args.collection.as_deref())?;
+    print(context, &context.place.places(&snapshot), &result)
+}
+
+fn print(context: &Context, places: &Places, result: &WhyResult) -> Result<u8, Failure> {
     if context.screen.json {
-        context.screen.print_json(&result)?;
+        context.screen.print_json(result)?;
     } else {
-        context.screen.print(&shown::why(&context.screen, &context.place.places(&snapshot), &result))?;
+        context.screen.print(&shown::why(&context.screen, places, result))?;
     }
     Ok(if result.indexed { exit::OK } else { exit::NO })
 }

@@ -7,7 +7,11 @@ use rag::{
 };
 
 use super::{Context, query::SearchArgs, why};
-use crate::cli::{exit, output::why as shown, report::Failure};
+use crate::cli::{
+    exit,
+    output::{places::Places, why as shown},
+    report::Failure,
+};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -45,10 +49,14 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
         }
         Some(_) | None => WhyNotResult::not_indexed(&query, known),
     };
+    print(context, &context.place.places(&snapshot), &result)
+}
+
+fn print(context: &Context, places: &Places, result: &WhyNotResult) -> Result<u8, Failure> {
     if context.screen.json {
-        context.screen.print_json(&result)?;
+        context.screen.print_json(result)?;
     } else {
-        context.screen.print(&shown::why_not(&context.screen, &context.place.places(&snapshot), &result))?;
+        context.screen.print(&shown::why_not(&context.screen, places, result))?;
         result.notes.iter().for_each(|note| context.screen.note(note));
     }
     Ok(if result.found.is_some() { exit::OK } else { exit::NO })

@@ -14,8 +14,8 @@ use clap::ValueEnum;
 use rag::{
     index::Snapshot,
     model::{Chat, Embedder},
-    retrieve::{self, Answer, AnswerStatus, Ask, AskEvent, Query, Strength, Support, Turn, Unsupported},
-    serve::wire,
+    retrieve::{self, Ask, AskEvent, Query, Turn, Unsupported},
+    serve::wire::{self, AnswerResult},
 };
 
 use super::{Context, query::SearchArgs};
@@ -162,7 +162,7 @@ impl<'a> Asker<'a> {
     }
 
     /// Asks, prints the answer and what is to be said of it, and remembers both. Gives the exit code.
-    fn ask(&mut self, question: &str) -> Result<(Answer, u8), Failure> {
+    fn ask(&mut self, question: &str) -> Result<(AnswerResult, u8), Failure> {
         let mut ask = self.ask.clone();
         ask.query.text = question.to_owned();
         ask.history.clone_from(&self.said);
@@ -178,7 +178,7 @@ impl<'a> Asker<'a> {
     }
 
     /// Asks, and shows the answer as it grows where somebody watches. Tells whether it did.
-    fn answered(&self, ask: &Ask) -> Result<(Answer, bool), Failure> {
+    fn answered(&self, ask: &Ask) -> Result<(AnswerResult, bool), Failure> {
         let screen = &self.context.screen;
         // A person watches the answer grow; a script gets it when it is checked.
         let watched = screen.stdout_is_terminal
@@ -210,20 +210,20 @@ impl<'a> Asker<'a> {
         }
         let mut answer = result?;
         self.context.place.freshness(&self.snapshot).mark_cited(&mut answer);
-        if streamed {
-            screen.print("\n")?;
-        }
-        Ok((answer, streamed))
-    }
-
-    fn print(&self, answer: &Answer, streamed: bool) -> Result<(), Failure> {
-        let screen = &self.context.screen;
         let price = |key: &str| self.config.decimal(key);
         let cost = answer.usage.and_then(|usage| {
             wire::Cost::of(usage, price("llm.price_per_million_input"), price("llm.price_per_million_output"))
         });
+        if streamed {
+            screen.print("\n")?;
+        }
+        Ok((AnswerResult::from(&answer).with_cost(cost), streamed))
+    }
+
+    fn print(&self, answer: &AnswerResult, streamed: bool) -> Result<(), Failure> {
+        let screen = &self.context.screen;
         match (screen.json, self.args.format) {
-            (true, _) => screen.print_json(&wire::AnswerResult::from(answer).with_cost(cost))?,
+            (true, _) => screen.print_json(answer)?,
             (false, Some(Format::Md)) => screen.print(&answer::markdown(answer))?,
             (false, Some(Format::Text) | None) => {
                 let places = self.context.place.places(&self.snapshot);
@@ -233,31 +233,28 @@ impl<'a> Asker<'a> {
         for note in &answer.notes {
             screen.note(note);
         }
-        if answer.strength == Strength::Weak && !matches!(answer.status, AnswerStatus::NoAnswer | AnswerStatus::Refused)
-        {
+        if answer.strength == "weak" && !matches!(&*answer.status, "no_answer" | "refused") {
             screen.note("weak matches only: the documents may not speak of this");
         }
         if answer.truncated {
             screen.note("the answer was cut off");
         }
-        if let Some(usage) = answer.usage {
-            screen.note(&answer::spent(&usage, cost.map(|cost| cost.total)));
+        if let Some(usage) = &answer.usage {
+            screen.note(&answer::spent(usage, answer.cost.map(|cost| cost.total)));
         }
         Ok(())
     }
 
-    fn code(&self, answer: &Answer) -> u8 {
+    fn code(&self, answer: &AnswerResult) -> u8 {
         if answer.truncated && !self.args.allow_truncated {
             return exit::MODEL;
         }
-        let any_unsupported = answer.sentences.iter().any(|sentence| sentence.state == Support::Unsupported);
-        match answer.status {
-            AnswerStatus::NoAnswer | AnswerStatus::Refused => exit::NO,
-            AnswerStatus::Unsupported => exit::UNSUPPORTED,
-            AnswerStatus::Answered | AnswerStatus::Extractive if self.args.strict && any_unsupported => {
-                exit::UNSUPPORTED
-            }
-            AnswerStatus::Answered | AnswerStatus::Extractive => exit::OK,
+        let any_unsupported = answer.sentences.iter().any(|sentence| sentence.state == "unsupported");
+        match &*answer.status {
+            "no_answer" | "refused" => exit::NO,
+            "unsupported" => exit::UNSUPPORTED,
+            _ if self.args.strict && any_unsupported => exit::UNSUPPORTED,
+            _ => exit::OK,
         }
     }
 }
