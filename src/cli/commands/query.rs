@@ -42,6 +42,9 @@ pub struct Args {
     /// Show the ranks and scores of both legs, and what each adds
     #[arg(long)]
     explain: bool,
+    /// Mark results that talk to a model instead of to a reader
+    #[arg(long)]
+    show_flags: bool,
     /// Print results in this form
     #[arg(long, value_enum, value_name = "FORMAT", conflicts_with = "json")]
     pub format: Option<Format>,
@@ -200,6 +203,7 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
     query.like = args.like;
     query.unlike = args.unlike;
     query.explain = args.explain;
+    query.flags = args.show_flags;
     query.rerank = args.search.reranker(&context.place, &context.config)?;
     let snapshot = context.place.open()?.snapshot()?;
     let embedder = context.place.query_embedder(&context.config, &snapshot, query.mode)?;

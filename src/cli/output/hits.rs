@@ -40,7 +40,11 @@ pub fn text(screen: &Screen, places: &Places, found: &QueryResult) -> String {
         let id = screen.paint(Style::Dim, &chunk.chunk_id.to_string());
         let gap = if heading.is_empty() { "" } else { "  " };
         let state = state(screen, hit.state.as_deref());
-        push_line(&mut out, &format!("{rank} {place}{gap}{heading}  {relevance}  {id}{state}"));
+        let flags = match hit.flags.is_empty() {
+            true => String::new(),
+            false => format!("  {}", screen.paint(Style::Bad, &sanitize::line(&format!("(flags: {})", hit.flags.join(", "))))),
+        };
+        push_line(&mut out, &format!("{rank} {place}{gap}{heading}  {relevance}  {id}{state}{flags}"));
         for line in hit.before.iter().flat_map(|chunk| chunk.text.lines()) {
             push_line(&mut out, &screen.paint(Style::Dim, &format!("   {}", sanitize::line(line))));
         }

@@ -186,6 +186,9 @@ searching! {
         /// Ranks and scores of both legs.
         #[serde(default, skip_serializing_if = "is_false")]
         explain: bool,
+        /// Signs that a result talks to a model instead of to a reader.
+        #[serde(default, skip_serializing_if = "is_false")]
+        flags: bool,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Chunk, Pair, Word, freshness_word, lines, pages, rounded};
+use super::{Chunk, Pair, Word, freshness_word, lines, pages, rounded, suspicion_word};
 use crate::{index::ChunkRecord, retrieve, types::ChunkId};
 
 /// One result of a query.
@@ -16,6 +16,9 @@ pub struct Hit {
     /// `stale`: its file has changed since it was ingested; `missing`: it is gone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<Word>,
+    /// With `--show-flags`, signs that it talks to a model: `order`, `role`, `secret`, `exfiltration`, `hidden`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flags: Vec<Word>,
     pub snippet: Snippet,
     /// Where the same text stands at the same place of other sources: copies, as far as can be seen.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -46,6 +49,7 @@ impl From<&retrieve::Hit> for Hit {
             relevance: rounded(hit.relevance),
             chunk: Chunk::from(&hit.chunk),
             state: freshness_word(hit.freshness).map(Word::Borrowed),
+            flags: hit.flags.iter().map(|flag| Word::Borrowed(suspicion_word(*flag))).collect(),
             snippet: Snippet { text: hit.chunk.text[hit.snippet.clone()].to_string(), start, highlights },
             copies: hit.copies.iter().map(Duplicate::from).collect(),
             duplicates: hit.duplicates.iter().map(Duplicate::from).collect(),

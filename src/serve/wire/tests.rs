@@ -133,6 +133,7 @@ fn bare_hit() -> Hit {
     Hit {
         chunk: bare_chunk(),
         state: None,
+        flags: Vec::new(),
         copies: Vec::new(),
         duplicates: Vec::new(),
         before: Vec::new(),

@@ -14,6 +14,16 @@ pub fn freshness_word(freshness: Freshness) -> Option<&'static str> {
     }
 }
 
+pub fn suspicion_word(suspicion: retrieve::Suspicion) -> &'static str {
+    match suspicion {
+        retrieve::Suspicion::Order => "order",
+        retrieve::Suspicion::Role => "role",
+        retrieve::Suspicion::Secret => "secret",
+        retrieve::Suspicion::Exfiltration => "exfiltration",
+        retrieve::Suspicion::Hidden => "hidden",
+    }
+}
+
 pub fn strength_word(strength: retrieve::Strength) -> &'static str {
     match strength {
         retrieve::Strength::Found => "found",
