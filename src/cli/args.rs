@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+#[cfg(feature = "onnx")]
+use super::commands::models;
 use super::commands::{
     ask, check, compact, completions, config, doctor, eval, export, import, ingest, list, man, migrate, query, reembed,
     rm, show, status, tune, verify, why, why_not,
@@ -91,6 +93,9 @@ pub enum Command {
     Export(export::Args),
     /// Take documents from JSON lines: an export, or lines of `id`, `title`, `text`
     Import(import::Args),
+    /// List the models that are here; install one or remove it
+    #[cfg(feature = "onnx")]
+    Models(models::Args),
     /// Show each setting and where its value comes from
     Config(config::Args),
     /// Print a completion script for a shell
@@ -125,6 +130,8 @@ impl Cli {
             | Command::Doctor(_)
             | Command::Man(_)
             | Command::Completions(_) => false,
+            #[cfg(feature = "onnx")]
+            Command::Models(_) => false,
         };
         self.global.json || format
     }

@@ -32,6 +32,9 @@ use super::{
     report::Failure,
 };
 
+#[cfg(feature = "onnx")]
+use super::installed;
+
 /// Name of an index folder that is found by itself.
 const FOLDER: &str = ".rag";
 
@@ -222,6 +225,7 @@ impl Place {
         match (is_built_in(space), config.text("embed.url"), config.text("embed.onnxruntime")) {
             (true, _, Some(library)) => Some(format!("ONNX Runtime ({library})")),
             (true, _, None) => registry::built_in().ok().map(|_| "rten (built in)".to_string()),
+            (false, _, _) if is_installed(space) => Some(format!("{} (installed)", space.model)),
             (false, Some(url), _) => Some(shown(url)),
             (false, None, _) => None,
         }
@@ -236,7 +240,11 @@ impl Place {
     ) -> Result<Box<dyn Embedder>, Failure> {
         let embedder = match (is_built_in(space), wanted.url) {
             (true, Some(_)) if wanted.url_is_flag => return Err(self.other_space(&space.model, "an endpoint")),
-            (true, _) => wanted.local()?,
+            (_, None) if wanted.names_another(space) => {
+                return Err(self.other_space(&space.model, wanted.model_flag.unwrap_or_default()));
+            }
+            (true, _) => wanted.built_in()?,
+            (false, _) if is_installed(space) => installed_embedder(space, self.dir.clone(), wanted.many)?,
             (false, Some(url)) => {
                 // The space is the index's: a query asks nothing first. Filling the index proves the endpoint by the probe.
                 let options = EmbedOptions { model: space.model.clone(), ..wanted.endpoint(url, cancel)? };
@@ -328,6 +336,9 @@ impl Place {
                     .hint("one reranker is asked: leave one of them out"));
             }
             (Some(folder), None) => local_reranker(Path::new(folder))?,
+            (None, None) if config.text("rerank.model").is_some() => {
+                named_reranker(config.text("rerank.model").unwrap_or_default())?
+            }
             (None, Some(url)) => Arc::new(EndpointReranker::new(EndpointOptions {
                 base_url: url.to_string(),
                 model: config.text("rerank.model").unwrap_or_default().to_string(),
@@ -337,7 +348,7 @@ impl Place {
             })?),
             (None, None) => {
                 return Err(Failure::usage("no reranker is configured").hint(
-                    "set `rerank.url` (RAG_RERANK_URL) to an endpoint, or `rerank.folder` to a folder with `model.onnx` and `vocab.txt`",
+                    "set `rerank.url` (RAG_RERANK_URL) to an endpoint, or `rerank.model` to an installed model (`rag models`)",
                 ));
             }
         };
@@ -348,6 +359,16 @@ impl Place {
 #[cfg(feature = "onnx")]
 fn local_reranker(folder: &Path) -> Result<Arc<dyn Reranker>, Failure> {
     Ok(Arc::new(rag::model::rerank::LocalReranker::load(folder)?))
+}
+
+#[cfg(feature = "onnx")]
+fn named_reranker(name: &str) -> Result<Arc<dyn Reranker>, Failure> {
+    local_reranker(&installed::named(name, rag::model::folder::Purpose::Reranker)?.folder)
+}
+
+#[cfg(not(feature = "onnx"))]
+fn named_reranker(name: &str) -> Result<Arc<dyn Reranker>, Failure> {
+    local_reranker(Path::new(name))
 }
 
 #[cfg(not(feature = "onnx"))]
@@ -436,8 +457,14 @@ fn scratch() -> Result<tempfile::TempDir, Failure> {
         .map_err(|error| Failure::new(rag::types::Kind::Io, format!("cannot make a temporary folder: {error}")))
 }
 
+/// The model that is compiled in.
 fn is_built_in(space: &EmbeddingSpace) -> bool {
-    !space.sha256.is_empty()
+    !space.sha256.is_empty() && registry::find(&space.model).is_ok_and(|model| model.sha256 == space.sha256)
+}
+
+/// A model that is installed here, or was where the index was filled. The others are behind an endpoint.
+fn is_installed(space: &EmbeddingSpace) -> bool {
+    !space.sha256.is_empty() && !is_built_in(space)
 }
 
 /// Which embedder flags and settings ask for.
@@ -446,6 +473,7 @@ struct Wanted<'a> {
     url: Option<&'a str>,
     url_is_flag: bool,
     model: Option<&'a str>,
+    model_flag: Option<&'a str>,
     onnxruntime: Option<&'a str>,
     /// Many texts will be embedded, not one query.
     many: bool,
@@ -458,15 +486,24 @@ impl<'a> Wanted<'a> {
             url: flags.embed_url.as_deref().or(config.text("embed.url")),
             url_is_flag: flags.embed_url.is_some(),
             model: flags.embed_model.as_deref().or(config.text("embed.model")),
+            model_flag: flags.embed_model.as_deref(),
             onnxruntime: flags.onnxruntime.as_deref().or(config.text("embed.onnxruntime")),
             many: true,
         }
     }
 
+    /// A flag of this run asks for another model than that of the index.
+    fn names_another(&self, space: &EmbeddingSpace) -> bool {
+        self.url.is_none() && self.model_flag.is_some_and(|name| !name.eq_ignore_ascii_case(&space.model))
+    }
+
     fn embedder(&self, cancel: &Cancel) -> Result<Box<dyn Embedder>, Failure> {
         match self.url {
             Some(url) => Ok(Box::new(OpenAiEmbedder::connect(self.endpoint(url, cancel)?)?)),
-            None => self.local(),
+            None => match self.model.filter(|name| registry::find(name).is_err()) {
+                Some(name) => named_embedder(name, self.many),
+                None => self.built_in(),
+            },
         }
     }
 
@@ -484,7 +521,7 @@ impl<'a> Wanted<'a> {
     }
 
     #[cfg(feature = "onnx")]
-    fn local(&self) -> Result<Box<dyn Embedder>, Failure> {
+    fn built_in(&self) -> Result<Box<dyn Embedder>, Failure> {
         use rag::model::onnx::{OnnxEmbedder, Profile};
         if let Some(library) = self.onnxruntime {
             return Ok(Box::new(OnnxEmbedder::on_onnxruntime(&onnxruntime_options(library))?));
@@ -494,12 +531,34 @@ impl<'a> Wanted<'a> {
     }
 
     #[cfg(not(feature = "onnx"))]
-    fn local(&self) -> Result<Box<dyn Embedder>, Failure> {
+    fn built_in(&self) -> Result<Box<dyn Embedder>, Failure> {
         let _ = (self.onnxruntime, self.many);
         registry::built_in()?;
         Err(Failure::usage("this program was built without the built-in model")
             .hint("use `--embed-url`, or `--no-embed` for search by words alone"))
     }
+}
+
+#[cfg(feature = "onnx")]
+fn named_embedder(name: &str, many: bool) -> Result<Box<dyn Embedder>, Failure> {
+    use rag::model::folder::Purpose;
+    installed::embedder(&installed::named(name, Purpose::Embedder)?, many)
+}
+
+#[cfg(feature = "onnx")]
+fn installed_embedder(space: &EmbeddingSpace, index: PathBuf, many: bool) -> Result<Box<dyn Embedder>, Failure> {
+    installed::embedder_of(space, index, many)
+}
+
+#[cfg(not(feature = "onnx"))]
+fn named_embedder(name: &str, _many: bool) -> Result<Box<dyn Embedder>, Failure> {
+    Err(Failure::usage(format!("this program was built without a runtime for models, so `{name}` cannot be run"))
+        .hint("use `--embed-url`, or `--no-embed` for search by words alone"))
+}
+
+#[cfg(not(feature = "onnx"))]
+fn installed_embedder(space: &EmbeddingSpace, _index: PathBuf, many: bool) -> Result<Box<dyn Embedder>, Failure> {
+    named_embedder(&space.model, many)
 }
 
 /// `auto` looks beside the program, in the system's library folders and in Python environments; else it is the library.

@@ -17,6 +17,12 @@ pub const RERANK_KEY: &str = "RAG_RERANK_API_KEY";
 pub const KEY: &str = "RAG_API_KEY";
 /// Used for `api.openai.com` alone.
 pub const OPENAI_KEY: &str = "OPENAI_API_KEY";
+/// The folder of installed models, in place of `~/.local/share/rag/models`.
+pub const MODELS: &str = "RAG_MODELS";
+/// Where `hf:ORG/NAME` points, in place of huggingface.co, as Hugging Face's own programs name it.
+pub const HF_ENDPOINT: &str = "HF_ENDPOINT";
+/// The key of Hugging Face.
+pub const HF_TOKEN: &str = "HF_TOKEN";
 /// The ONNX Runtime library, as the `ort` crate names it; read only when an ONNX Runtime is asked for.
 pub const ORT: &str = "ORT_DYLIB_PATH";
 /// Where Python environments are, to look for an ONNX Runtime if `auto` is asked for.

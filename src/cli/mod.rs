@@ -9,6 +9,8 @@ mod config;
 mod env;
 mod exit;
 mod freshness;
+#[cfg(feature = "onnx")]
+mod installed;
 mod output;
 mod report;
 mod signals;

@@ -6,6 +6,8 @@
 pub mod cache;
 pub mod error;
 pub mod fake;
+#[cfg(feature = "onnx")]
+pub mod folder;
 pub mod http;
 #[cfg(feature = "onnx")]
 pub mod onnx;

@@ -97,7 +97,8 @@ pub(super) fn messages(question: &str, passages: &[Passage], generation: u64, fr
 /// Runs of spaces become one mark; lines stay lines, each beginning with a mark.
 fn marked(text: &str) -> String {
     let lines = text.split('\n').map(|line| {
-        let words: Vec<&str> = line.split(|c: char| c.is_whitespace() || c == DATAMARK).filter(|w| !w.is_empty()).collect();
+        let words: Vec<&str> =
+            line.split(|c: char| c.is_whitespace() || c == DATAMARK).filter(|w| !w.is_empty()).collect();
         match words.is_empty() {
             true => String::new(),
             false => format!("{DATAMARK}{}", words.join(&DATAMARK.to_string())),

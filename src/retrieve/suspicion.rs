@@ -84,11 +84,12 @@ const REACH: usize = 4;
 pub fn suspicions(text: &str) -> Vec<Suspicion> {
     let lower = text.to_lowercase();
     let sentences: Vec<Vec<String>> = lower.split(['.', '!', '?', ';', '。']).map(words).collect();
-    let says = |phrases: &[&[&str]]| {
-        sentences.iter().any(|sentence| phrases.iter().any(|phrase| holds(sentence, phrase)))
-    };
+    let says =
+        |phrases: &[&[&str]]| sentences.iter().any(|sentence| phrases.iter().any(|phrase| holds(sentence, phrase)));
     let plays_roles = ROLE_TOKENS.iter().any(|token| lower.contains(token))
-        || lower.lines().any(|line| TURNS.iter().any(|turn| line.trim_start_matches(['*', ' ', '>']).starts_with(turn)));
+        || lower
+            .lines()
+            .any(|line| TURNS.iter().any(|turn| line.trim_start_matches(['*', ' ', '>']).starts_with(turn)));
     let hidden = text.chars().any(|c| is_invisible(c) && !matches!(c, '\u{200b}'..='\u{200f}' | '\u{ad}' | '\u{feff}'));
     [
         (Suspicion::Order, says(&ORDERS)),

@@ -20,6 +20,7 @@ mod first_minute;
 mod given;
 mod kill;
 mod manage;
+mod models;
 mod output;
 mod portable;
 mod readme;

@@ -14,6 +14,8 @@ pub mod ingest;
 pub mod list;
 pub mod man;
 pub mod migrate;
+#[cfg(feature = "onnx")]
+pub mod models;
 pub mod query;
 pub mod reembed;
 pub mod rm;
@@ -77,6 +79,8 @@ pub fn run(cli: Cli) -> Result<u8, Failure> {
         Command::Import(args) => import::run(&context, args),
         Command::Config(args) => config::run(&context, args),
         Command::Migrate(args) => migrate::run(&context, args),
+        #[cfg(feature = "onnx")]
+        Command::Models(args) => models::run(&context, args),
         Command::Doctor(args) => doctor::run(&cli.global, &args),
         Command::Man(args) => man::run(&args),
         Command::Completions(args) => completions::run(&args),

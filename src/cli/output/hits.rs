@@ -42,7 +42,10 @@ pub fn text(screen: &Screen, places: &Places, found: &QueryResult) -> String {
         let state = state(screen, hit.state.as_deref());
         let flags = match hit.flags.is_empty() {
             true => String::new(),
-            false => format!("  {}", screen.paint(Style::Bad, &sanitize::line(&format!("(flags: {})", hit.flags.join(", "))))),
+            false => format!(
+                "  {}",
+                screen.paint(Style::Bad, &sanitize::line(&format!("(flags: {})", hit.flags.join(", "))))
+            ),
         };
         push_line(&mut out, &format!("{rank} {place}{gap}{heading}  {relevance}  {id}{state}{flags}"));
         for line in hit.before.iter().flat_map(|chunk| chunk.text.lines()) {

@@ -14,6 +14,7 @@ mod eval;
 mod hit;
 mod ingest;
 mod maintenance;
+mod models;
 mod portable;
 mod query;
 mod status;
@@ -37,6 +38,7 @@ pub use eval::{
 pub use hit::*;
 pub use ingest::*;
 pub use maintenance::*;
+pub use models::*;
 pub use portable::*;
 pub use query::*;
 pub use status::*;

@@ -120,6 +120,7 @@ fn hit() -> Hit {
         relevance: 0.5,
         chunk: chunk(),
         state: Some("stale".into()),
+        flags: vec!["order".into()],
         snippet: Snippet { text: "rün".into(), start: 1, highlights: vec![[0, 1], [2, 4]] },
         copies: duplicates(),
         duplicates: duplicates(),

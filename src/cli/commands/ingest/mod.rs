@@ -122,8 +122,8 @@ pub struct EmbedArgs {
     /// Embed at this OpenAI-style endpoint
     #[arg(long, value_name = "URL")]
     pub embed_url: Option<String>,
-    /// Embed with this model of the endpoint
-    #[arg(long, value_name = "NAME", requires = "embed_url")]
+    /// Embed with this model: of the endpoint, or an installed one (`rag models`)
+    #[arg(long, value_name = "NAME")]
     pub embed_model: Option<String>,
     /// Run the built-in model in this ONNX Runtime library, or `auto`
     #[arg(long, value_name = "PATH", conflicts_with = "embed_url")]

@@ -1,4 +1,7 @@
+use std::fs;
+
 use super::*;
+use crate::model::wordpiece::{CLOSE, WordPiece};
 
 /// Just enough of ONNX's protobuf to write a graph: fields of bytes and of numbers.
 mod onnx {
@@ -87,7 +90,7 @@ fn folders_that_are_no_model_are_told() {
     let dir = folder();
     fs::write(dir.path().join("vocab.txt"), "[PAD]\nhello\n").unwrap();
     let error = LocalReranker::load(dir.path()).err().expect("another vocabulary").to_string();
-    assert!(error.contains("another vocabulary") && error.contains("rerank.url"), "{error}");
+    assert!(error.contains("bert-base-uncased") && error.contains("tokenizer.json"), "{error}");
     fs::remove_file(dir.path().join("vocab.txt")).unwrap();
     assert!(matches!(LocalReranker::load(dir.path()), Err(Error::Io { .. })), "no vocabulary at all");
     let dir = folder();
