@@ -3,7 +3,8 @@
 //! 1. [`SyncRequest`] names a root and settings; the answer is an id that lives as long as it is used.
 //! 2. [`SyncFiles`], as often as it takes, names the files found: path, size, mtime. [`SyncWanted`] says of which the
 //!    stat proves nothing (`hash`: name them again, with their hash) and of which the content is wanted (`send`). A file
-//!    that stands, failures that stand among them, is in neither.
+//!    that stands, failures that stand among them, is in neither. Every hash that is wanted comes before the `last`
+//!    of them; it may be empty.
 //! 3. Contents are posted in batches, each durable when it is answered. After a break begin again at 1: what was
 //!    committed stands and is not wanted again.
 //! 4. [`SyncFinish`] removes what the manifest did not name, finds what has only moved, and gives the report of all.
@@ -56,6 +57,10 @@ pub struct Sync {
 #[serde(deny_unknown_fields)]
 pub struct SyncFiles {
     pub files: Vec<SyncFile>,
+    /// No more files will be named but those that are named again with their hash. Only then is it known which of the new
+    /// ones are those that vanished, at another place, so some of [`SyncWanted::send`] come with this answer alone.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub last: bool,
 }
 
 /// A file as the client found it.

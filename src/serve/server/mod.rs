@@ -13,6 +13,7 @@ mod files;
 mod gate;
 mod guard;
 mod house;
+mod ingest;
 mod jobs;
 mod keys;
 mod listen;
