@@ -40,9 +40,26 @@ pub struct Arrival {
     pub extension: Option<String>,
     /// What it is called, in place of what it says of itself and of its name; empty: it has no title at all.
     pub title: Option<String>,
-    /// Nanoseconds since 1970; `None`: now, or, if the index holds the same bytes, as before.
-    pub mtime_ns: Option<i64>,
+    /// `None`: now, or, if the index holds the same bytes, as before.
+    pub times: Option<Times>,
     pub bytes: Vec<u8>,
+}
+
+/// What the other machine's disk says of a file beside its size. Of a system without the last two they are 0.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Times {
+    /// Nanoseconds since 1970.
+    pub mtime_ns: i64,
+    /// Nanoseconds since 1970.
+    pub ctime_ns: i64,
+    pub inode: u64,
+}
+
+impl Times {
+    fn stat(self, size_bytes: u64) -> Stat {
+        let Self { mtime_ns, ctime_ns, inode } = self;
+        Stat { size_bytes, mtime_ns, ctime_ns, inode }
+    }
 }
 
 /// Takes files that were handed over. `options` names no paths. Errors and the report: as of [`ingest`](super::ingest).
@@ -84,15 +101,18 @@ fn name(options: &Options, root: &str, path: &str) -> Name {
 }
 
 fn reading(snapshot: &Snapshot, options: &Options, arrival: Arrival, wanted: Wanted<'_>) -> Result<Reading> {
-    let Arrival { root, path, extension, title, mtime_ns, bytes } = arrival;
+    let Arrival { root, path, extension, title, times, bytes } = arrival;
     let name = name(options, &root, &path);
     let file_name = name.path.file_name().to_owned();
     let hint = extension.map_or(file_name.clone(), |extension| format!("{file_name}.{extension}"));
     let old = snapshot.source(name.id)?.map(|old| super::given::renamed(old, title.as_deref()));
     let hash = blake3::hash(&bytes).to_hex();
     let same = old.as_ref().filter(|old| old.hash == hash.as_str() && wanted.accepts(old));
-    let mtime_ns = mtime_ns.or(same.map(|old| old.mtime_ns)).unwrap_or_else(now_ns);
-    let stat = Stat { size_bytes: bytes.len() as u64, mtime_ns, ctime_ns: 0, inode: 0 };
+    let before = || {
+        let mtime_ns = same.map_or_else(now_ns, |old| old.mtime_ns);
+        Times { mtime_ns, ..Times::default() }
+    };
+    let stat = times.unwrap_or_else(before).stat(bytes.len() as u64);
     let bytes = Bytes { bytes, hint, title, metadata: BTreeMap::new() };
     Ok(Reading { found: Found { name, place: Place::Given(Arc::new(bytes)), stat }, old, from: None })
 }
@@ -102,8 +122,7 @@ fn reading(snapshot: &Snapshot, options: &Options, arrival: Arrival, wanted: Wan
 pub struct ManifestFile {
     pub path: String,
     pub size_bytes: u64,
-    /// Nanoseconds since 1970.
-    pub mtime_ns: i64,
+    pub times: Times,
     /// blake3 of its bytes in hex, where somebody has read it.
     pub hash: Option<String>,
 }
@@ -248,7 +267,7 @@ impl Manifest {
         let mut catalog = self.catalog(snapshot, options)?;
         let mut plan = Plan::default();
         for file in self.files.values() {
-            let stat = Stat { size_bytes: file.size_bytes, mtime_ns: file.mtime_ns, ctime_ns: 0, inode: 0 };
+            let stat = file.times.stat(file.size_bytes);
             let nothing = Bytes { bytes: Vec::new(), hint: String::new(), title: None, metadata: BTreeMap::new() };
             let name = name(options, &self.root, &file.path);
             let old = catalog.remove(&name.id);
@@ -258,7 +277,9 @@ impl Manifest {
             };
             match old {
                 Some(old) if stands(&old) => {
-                    let now = SourceRecord { size_bytes: file.size_bytes, mtime_ns: file.mtime_ns, ..old.clone() };
+                    let Times { mtime_ns, ctime_ns, inode } = file.times;
+                    let size_bytes = file.size_bytes;
+                    let now = SourceRecord { size_bytes, mtime_ns, ctime_ns, inode, ..old.clone() };
                     match plan::retagged(&now, wanted.tags) {
                         Some(record) => plan.retag.push(record),
                         None if now != old => plan.retag.push(now),
@@ -293,7 +314,8 @@ fn is_below(path: &str, place: &str) -> bool {
 }
 
 fn same_stat(old: &SourceRecord, file: &ManifestFile) -> bool {
-    (old.size_bytes, old.mtime_ns, old.ctime_ns, old.inode) == (file.size_bytes, file.mtime_ns, 0, 0)
+    let Times { mtime_ns, ctime_ns, inode } = file.times;
+    (old.size_bytes, old.mtime_ns, old.ctime_ns, old.inode) == (file.size_bytes, mtime_ns, ctime_ns, inode)
 }
 
 /// Nanoseconds since 1970.

@@ -35,7 +35,7 @@ mod walk;
 mod watch;
 mod why;
 
-pub use arrivals::{Arrival, Manifest, ManifestFile, ManifestWants, arrive};
+pub use arrivals::{Arrival, Manifest, ManifestFile, ManifestWants, Times, arrive};
 pub use error::{Error, Result};
 pub use fetch::{NoPage, PageUrl};
 pub use freshness::freshness;

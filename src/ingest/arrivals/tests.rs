@@ -67,7 +67,8 @@ impl Room {
         let arrival = |(path, disk): &(&str, &Disk)| {
             let (bytes, mtime_ns) = disk[*path].clone();
             let (extension, title) = (None, None);
-            Arrival { root: "far".into(), path: (*path).to_owned(), extension, title, mtime_ns: Some(mtime_ns), bytes }
+            let times = Some(times(&bytes, mtime_ns));
+            Arrival { root: "far".into(), path: (*path).to_owned(), extension, title, times, bytes }
         };
         let mut writer = self.index.writer(&WriterOptions::default()).unwrap();
         let arrivals = files.iter().map(arrival).collect();
@@ -81,7 +82,8 @@ impl Room {
         let file = |path: &String, hash: bool| {
             let (bytes, mtime_ns) = &disk[path];
             let hash = hash.then(|| blake3::hash(bytes).to_hex().to_string());
-            ManifestFile { path: path.clone(), size_bytes: bytes.len() as u64, mtime_ns: *mtime_ns, hash }
+            let (size_bytes, times) = (bytes.len() as u64, times(bytes, *mtime_ns));
+            ManifestFile { path: path.clone(), size_bytes, times, hash }
         };
         let all = disk.keys().map(|path| file(path, false)).collect();
         let wants = manifest.add(&self.snapshot(), &self.options, all, false).unwrap();
@@ -110,6 +112,12 @@ impl Room {
         let sources = self.snapshot().sources(None).unwrap().into_iter().filter(|source| source.root == "far");
         sources.map(|source| (source.path.to_string(), (source.hash, source.mtime_ns))).collect()
     }
+}
+
+/// Writing a file changes its ctime, whatever mtime it is given.
+fn times(bytes: &[u8], mtime_ns: i64) -> Times {
+    let ctime_ns = bytes.iter().fold(mtime_ns, |sum, byte| sum.wrapping_mul(31).wrapping_add(i64::from(*byte)));
+    Times { mtime_ns, ctime_ns, inode: 7 }
 }
 
 fn disk(files: &[(&str, &str, i64)]) -> Disk {

@@ -73,6 +73,12 @@ pub struct SyncFile {
     pub size: u64,
     /// Nanoseconds since 1970.
     pub mtime_ns: i64,
+    /// As of the client's disk; 0 where it has none. Without them a file that was changed and given its old time again is
+    /// taken for unchanged.
+    #[serde(default)]
+    pub ctime_ns: i64,
+    #[serde(default)]
+    pub inode: u64,
     /// blake3 of its bytes, in hex. To be given at once where the stat proves nothing: changed within 2 s of the walk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
@@ -95,6 +101,10 @@ pub struct SyncContent {
     pub path: String,
     pub size: u64,
     pub mtime_ns: i64,
+    #[serde(default)]
+    pub ctime_ns: i64,
+    #[serde(default)]
+    pub inode: u64,
     /// See [`DocumentRequest::extension`](super::DocumentRequest::extension).
     #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
     pub extension: Option<String>,

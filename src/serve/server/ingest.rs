@@ -211,7 +211,7 @@ fn text(request: DocumentRequest) -> Result<(IngestSettings, Vec<Arrival>)> {
     let root = root.unwrap_or_else(|| API_ROOT.to_owned());
     check_root(None, &root)?;
     let extension = extension.map(|word| known_extension(&word)).transpose()?;
-    let arrival = Arrival { root, path: name, extension, title, mtime_ns: None, bytes: text.into_bytes() };
+    let arrival = Arrival { root, path: name, extension, title, times: None, bytes: text.into_bytes() };
     Ok((IngestSettings { collection, tags, ..IngestSettings::default() }, vec![arrival]))
 }
 
@@ -265,7 +265,7 @@ async fn upload(state: &State, request: Request) -> Result<(IngestSettings, Vec<
     }
     check_root(None, &root)?;
     let arrival =
-        |(path, bytes)| Arrival { root: root.clone(), path, extension: None, title: None, mtime_ns: None, bytes };
+        |(path, bytes)| Arrival { root: root.clone(), path, extension: None, title: None, times: None, bytes };
     Ok((settings, files.into_iter().map(arrival).collect()))
 }
 

@@ -18,6 +18,7 @@ mod jobs;
 mod keys;
 mod listen;
 mod metrics;
+mod openai;
 mod options;
 mod politeness;
 mod rate;
@@ -28,6 +29,8 @@ mod search;
 mod state;
 mod status;
 mod sync;
+#[cfg(test)]
+mod testing;
 
 pub use failure::Failure;
 pub use guard::Peer;

@@ -10,7 +10,7 @@ use axum::{
 use super::{
     ask, documents, explain,
     failure::{Failure, Result},
-    guard, ingest, search,
+    guard, ingest, openai, search,
     state::State,
     status, sync,
 };
@@ -45,6 +45,11 @@ pub fn app(state: State) -> Router {
         .route(routes::SYNC_FILES, post(sync::files))
         .route(routes::SYNC_CONTENTS, post(sync::contents))
         .route(routes::SYNC_FINISH, post(sync::finish))
+        .route(routes::CHAT_COMPLETIONS, post(openai::chat::completions))
+        .route(routes::RESPONSES, post(openai::responses::responses))
+        .route(routes::EMBEDDINGS, post(openai::embeddings::embeddings))
+        .route(routes::MODELS, get(openai::models::list))
+        .route(routes::MODEL, get(openai::models::one))
         .fallback(no_route)
         .method_not_allowed_fallback(wrong_method)
         .layer(from_fn_with_state(state.clone(), guard::guard))

@@ -22,7 +22,7 @@ use super::{
     state::State,
 };
 use crate::{
-    ingest::{self, Arrival, Manifest, ManifestFile, Report},
+    ingest::{self, Arrival, Manifest, ManifestFile, Report, Times},
     model::Embedder,
     serve::{
         api::{
@@ -165,8 +165,8 @@ pub async fn files(
             return Err(Failure::usage(format!("more than {MAX_FILES} files under one root")));
         }
         let named = |file: SyncFile| {
-            let SyncFile { path, size, mtime_ns, hash } = file;
-            ManifestFile { path, size_bytes: size, mtime_ns, hash }
+            let SyncFile { path, size, mtime_ns, ctime_ns, inode, hash } = file;
+            ManifestFile { path, size_bytes: size, times: Times { mtime_ns, ctime_ns, inode }, hash }
         };
         let files = request.files.into_iter().map(named).collect();
         let mut wants = talk.manifest.add(&snapshot, &session.options, files, request.last)?;
@@ -285,12 +285,13 @@ fn take(state: &State, caller: &Caller, session: &Session, contents: Vec<(SyncCo
     let mut arrivals = Vec::new();
     let mut named = Vec::new();
     for (content, bytes) in contents {
+        let times = Times { mtime_ns: content.mtime_ns, ctime_ns: content.ctime_ns, inode: content.inode };
         let extension = content.extension.as_deref().map(known_extension).transpose()?;
         // It may have changed since it was named: this is what counts now.
         named.push(ManifestFile {
             path: content.path.clone(),
             size_bytes: bytes.len() as u64,
-            mtime_ns: content.mtime_ns,
+            times,
             hash: Some(blake3::hash(&bytes).to_hex().to_string()),
         });
         arrivals.push(Arrival {
@@ -298,7 +299,7 @@ fn take(state: &State, caller: &Caller, session: &Session, contents: Vec<(SyncCo
             path: content.path,
             extension,
             title: None,
-            mtime_ns: Some(content.mtime_ns),
+            times: Some(times),
             bytes,
         });
     }
