@@ -110,7 +110,9 @@ pub fn scout(options: &ScoutOptions, observer: &dyn Observer, cancel: &Cancel) -
     for target in &targets {
         if let Some((root, below)) = roots.locate(&target.path) {
             let mut folder = target.path.clone();
-            below.components().for_each(|_| drop(folder.pop()));
+            for _ in below.components() {
+                folder.pop();
+            }
             let root = finds.root(root);
             root.folder = folder;
             root.targets.push(target.clone());
