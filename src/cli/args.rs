@@ -6,7 +6,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 use super::commands::{
     ask, check, compact, completions, config, doctor, eval, export, import, ingest, list, man, migrate, query, reembed,
-    rm, show, status, tune, verify, why, why_not,
+    rm, serve, show, status, tune, verify, why, why_not,
 };
 
 /// Ingest a folder, query it, ask it: hybrid search and checked citations, offline
@@ -81,6 +81,8 @@ pub enum Command {
     WhyNot(why_not::Args),
     /// Check every checksum and every invariant of the index
     Verify(verify::Args),
+    /// Serve the index over HTTP
+    Serve(serve::Args),
     /// Measure retrieval on questions with judgements
     Eval(eval::Args),
     /// Propose settings that are better for these documents
@@ -121,6 +123,7 @@ impl Cli {
             | Command::WhyNot(_)
             | Command::Verify(_)
             | Command::Eval(_)
+            | Command::Serve(_)
             | Command::Tune(_)
             | Command::Compact(_)
             | Command::Reembed(_)

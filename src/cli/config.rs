@@ -231,6 +231,15 @@ impl Config {
         Ok(config)
     }
 
+    /// blake3 of every setting that an answer can depend on, in hex: equal where the same command says the same.
+    pub fn fingerprint(&self) -> String {
+        let mut hash = blake3::Hasher::new();
+        for (key, (value, _)) in self.values.iter().filter(|(key, _)| !key.starts_with("output.")) {
+            hash.update(format!("{key}={value:?}\n").as_bytes());
+        }
+        hash.finalize().to_hex().to_string()
+    }
+
     /// What there is without any file or variable.
     pub fn defaults() -> Self {
         let default = |setting: &Setting| Some((setting.key, (Value::One(setting.default?.into()), Origin::Default)));

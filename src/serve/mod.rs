@@ -2,4 +2,7 @@
 
 pub mod api;
 pub mod client;
+pub mod hints;
+#[cfg(feature = "serve")]
+pub mod server;
 pub mod wire;

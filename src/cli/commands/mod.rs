@@ -17,6 +17,7 @@ pub mod migrate;
 pub mod query;
 pub mod reembed;
 pub mod rm;
+pub mod serve;
 pub mod show;
 pub mod status;
 pub mod tune;
@@ -80,6 +81,7 @@ pub fn run(cli: Cli) -> Result<u8, Failure> {
         Command::Why(args) => why::run(&context, args),
         Command::WhyNot(args) => why_not::run(&context, args),
         Command::Verify(args) => verify::run(&context, args),
+        Command::Serve(args) => serve::run(&context, args),
         Command::Eval(args) => eval::run(&context, args),
         Command::Tune(args) => tune::run(&context, args),
         Command::Compact(args) => compact::run(&context, args),

@@ -13,7 +13,7 @@ use super::{Args, UnsupportedArg};
 use crate::cli::{backend::LlmFlags, commands::Context, config::Config, output::places::Places, report::Failure};
 
 /// How many chunks are considered for passages, where `-k` does not say.
-const CANDIDATES: usize = 50;
+pub const CANDIDATES: usize = 50;
 
 /// An index, a model, and what every question shares.
 pub struct Here<'a> {
@@ -96,7 +96,7 @@ impl<'a> Here<'a> {
 }
 
 /// The user's own system prompt, from the settings or the file they name.
-fn system_prompt(config: &Config) -> Result<Option<String>, Failure> {
+pub fn system_prompt(config: &Config) -> Result<Option<String>, Failure> {
     let text = match (config.text("ask.system_prompt"), config.text("ask.system_prompt_file")) {
         (Some(_), Some(_)) => {
             return Err(Failure::usage("both `ask.system_prompt` and `ask.system_prompt_file` are set")

@@ -13,6 +13,7 @@ use std::{
 
 use clap::ValueEnum;
 use here::Here;
+pub use here::{CANDIDATES, system_prompt};
 use rag::{
     retrieve::Turn,
     serve::wire::{self, AnswerResult},
