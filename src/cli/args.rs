@@ -30,6 +30,12 @@ pub struct Global {
     /// Use the index in this folder [default: $RAG_INDEX, else the nearest .rag from here upward, else ./.rag]
     #[arg(long, value_name = "DIR", global = true)]
     pub index: Option<PathBuf>,
+    /// Ask the `rag serve` at this address in place of an index here [default: $RAG_REMOTE]; its key comes from RAG_API_KEY
+    #[arg(long, value_name = "URL", global = true)]
+    pub remote: Option<String>,
+    /// Trust these certificates (PEM) of a server too
+    #[arg(long, value_name = "FILE", global = true)]
+    pub ca_file: Option<PathBuf>,
     /// Open an index of another user that others may write to
     #[arg(long, global = true)]
     pub trust_index: bool,

@@ -144,6 +144,8 @@ pub const SETTINGS: &[Setting] = &[
     own("ask.system_prompt", Shape::Text, None, "in place of our rules for the model; `{rules}` in it stands for them"),
     own("ask.system_prompt_file", Shape::Text, None, "a file that holds the same"),
     own("ask.unsupported", Shape::Choice(&["mark", "drop"]), Some("mark"), "what becomes of unsupported sentences"),
+    own("remote.ca_file", Shape::Text, None, "certificates (PEM) to trust of a server, besides those of the system"),
+    own("remote.allow_plaintext", Shape::Bool, Some("false"), "send a server's key over http:// to another machine"),
     own("output.color", Shape::Choice(&["auto", "always", "never"]), Some("auto"), "colour on the terminal"),
 ];
 

@@ -9,6 +9,8 @@ use std::{
 
 /// Index folder, where `--index` is not given.
 pub const INDEX: &str = "RAG_INDEX";
+/// Address of a server to ask, where neither `--remote` nor `--index` is given.
+pub const REMOTE: &str = "RAG_REMOTE";
 /// The user's configuration file, in place of `~/.config/rag/config.toml`.
 pub const CONFIG: &str = "RAG_CONFIG";
 /// Key of the LLM endpoint.
@@ -17,8 +19,8 @@ pub const LLM_KEY: &str = "RAG_LLM_API_KEY";
 pub const EMBED_KEY: &str = "RAG_EMBED_API_KEY";
 /// Key of the reranking endpoint.
 pub const RERANK_KEY: &str = "RAG_RERANK_API_KEY";
-/// Key for any of them, where its own variable is not set. Of `rag serve`: what its clients have to show, and then no
-/// endpoint gets it ([`common_key`]).
+/// Key for any of them, where its own variable is not set. Of a server the only one: `rag serve` asks its clients for it, and
+/// then no endpoint gets it ([`common_key`]); `--remote` shows it.
 pub const KEY: &str = "RAG_API_KEY";
 /// Used for `api.openai.com` alone.
 pub const OPENAI_KEY: &str = "OPENAI_API_KEY";

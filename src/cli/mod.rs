@@ -10,6 +10,7 @@ mod env;
 mod exit;
 mod freshness;
 mod output;
+mod remote;
 mod report;
 mod signals;
 

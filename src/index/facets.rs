@@ -8,7 +8,7 @@ use super::{SourceRecord, moment};
 pub type Counts = BTreeMap<String, u64>;
 
 /// Counts of one list of sources.
-#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Facets {
     pub documents: u64,
     #[serde(rename = "type")]

@@ -24,7 +24,7 @@ pub struct Stats {
     pub by_type: BTreeMap<String, u64>,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct CollectionStats {
     pub sources: u64,
     pub chunks: u64,

@@ -29,6 +29,7 @@ mod report;
 mod roots;
 mod rules;
 mod run;
+mod scout;
 mod survey;
 mod version;
 mod walk;
@@ -45,6 +46,7 @@ pub use loader::{Loaders, NoLoader};
 pub use page_readers::{Ocr, PageReaders};
 pub use reembed::{ReembedOptions, Reembedded, reembed};
 pub use report::{Event, Observer, Outcome, Report};
+pub use scout::{ScoutOptions, Scouted, ScoutedFile, ScoutedRoot, scout};
 pub use watch::Watch;
 pub use why::{Rule, Why, WhyOptions, is_skipped, why};
 

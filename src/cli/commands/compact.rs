@@ -28,7 +28,7 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
     let compacted = writer.compact()?;
     let (after, bytes_after) = (writer.snapshot().stats()?, index.size_bytes()?);
     let result = wire::CompactResult {
-        schema: "rag.compact/1",
+        schema: "rag.compact/1".into(),
         index: context.place.dir.display().to_string(),
         generation: writer.snapshot().generation(),
         changed: compacted.is_some(),

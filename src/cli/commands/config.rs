@@ -62,7 +62,7 @@ pub fn run(context: &Context, _args: Args) -> Result<u8, Failure> {
         settings.push(wire::Setting { key: key.to_string(), value, origin, help: "from the environment alone".into() });
     }
     if context.screen.json {
-        context.screen.print_json(&wire::ConfigResult { schema: "rag.config/1", settings })?;
+        context.screen.print_json(&wire::ConfigResult { schema: "rag.config/1".into(), settings })?;
         return Ok(exit::OK);
     }
     let width = settings.iter().map(|setting| setting.key.len()).max().unwrap_or(0);

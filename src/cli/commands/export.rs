@@ -92,7 +92,7 @@ fn write(
     let filter = args.filter.as_deref().filter(|filter| !filter.trim().is_empty());
     let filter = filter.map(retrieve::filter::parse).transpose()?;
     let mut result = wire::ExportResult {
-        schema: "rag.export/1",
+        schema: "rag.export/1".into(),
         documents: 0,
         chunks: 0,
         bytes: 0,

@@ -83,11 +83,11 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
     }
     let report = result?;
     let embedder = embedder.map(|embedder| format!("{}, {}", embedder.space().model, embedder.backend()));
+    let report = wire::IngestReport { schema: "rag.import/1".into(), ..wire::IngestReport::new(&report, embedder) };
     if screen.json {
-        screen
-            .print_json(&wire::IngestReport { schema: "rag.import/1", ..wire::IngestReport::new(&report, embedder) })?;
+        screen.print_json(&report)?;
     } else {
-        screen.print(&summary::text(screen, &report, embedder.as_deref()))?;
+        screen.print(&summary::text(screen, &report))?;
     }
     Ok(if report.interrupted {
         exit::INTERRUPTED

@@ -13,7 +13,7 @@ pub fn run(context: &Context, _args: Args) -> Result<u8, Failure> {
     let index = context.place.open()?;
     let format = index.format()?;
     let result = wire::MigrateResult {
-        schema: "rag.migrate/1",
+        schema: "rag.migrate/1".into(),
         index: context.place.dir.display().to_string(),
         from: format,
         to: format,

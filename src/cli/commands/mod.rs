@@ -25,23 +25,32 @@ pub mod verify;
 pub mod why;
 pub mod why_not;
 
+use rag::serve::client::Client;
+
 use super::{
     args::{Cli, Command},
     backend::Place,
     config::{Config, files_with_secrets, is_open_to_others},
     output::Screen,
+    remote::Named,
     report::Failure,
 };
 
 /// What every verb gets: where the index is, the settings, and how to talk.
 pub struct Context {
     pub place: Place,
+    /// The server to ask in place of the index.
+    pub remote: Option<Client>,
     pub config: Config,
     pub screen: Screen,
 }
 
 /// Resolves the settings and runs the verb; gives the exit code.
 pub fn run(cli: Cli) -> Result<u8, Failure> {
+    let server = match Named::find(&cli.global)? {
+        Some(server) => server.serves(&cli.command)?.then_some(server),
+        None => None,
+    };
     if let Command::Completions(args) = &cli.command {
         return completions::run(args);
     }
@@ -52,12 +61,14 @@ pub fn run(cli: Cli) -> Result<u8, Failure> {
         return doctor::run(&cli.global, args);
     }
     let place = Place::find(&cli.global)?;
-    let config = Config::load(place.exists().then_some(place.dir.as_path()))?;
+    // A server obeys its own index's file, not that of one that happens to be here.
+    let config = Config::load((server.is_none() && place.exists()).then_some(place.dir.as_path()))?;
     let screen = Screen::new(&cli.global, &config);
     for path in files_with_secrets(&config).iter().filter(|path| is_open_to_others(path)) {
         screen.note(&format!("`{0}` holds secrets and others may read it; `chmod 600 {0}`", path.display()));
     }
-    let context = Context { place, config, screen };
+    let remote = server.map(|server| server.client(&cli.global, &config)).transpose()?;
+    let context = Context { place, remote, config, screen };
     match cli.command {
         Command::Ingest(args) => ingest::run(&context, args),
         Command::Query(args) => query::run(&context, args),

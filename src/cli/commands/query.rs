@@ -5,8 +5,8 @@ use std::time::Duration;
 use clap::ValueEnum;
 use rag::{
     index::{Effort, QuerySyntax},
-    retrieve::{self, Fusion, Mode, Query, Rerank, Strength},
-    serve::wire,
+    retrieve::{self, Fusion, Mode, Query, Rerank},
+    serve::{api, wire},
     types::ChunkId,
 };
 
@@ -16,7 +16,8 @@ use crate::cli::{
     backend::Place,
     config::Config,
     exit,
-    output::{hits, sanitize},
+    output::{hits, places::Places, sanitize},
+    remote,
     report::Failure,
 };
 
@@ -193,6 +194,10 @@ impl SearchArgs {
 }
 
 pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
+    if let Some(remote) = &context.remote {
+        let found = remote.query(&args.request())?;
+        return print(context, args.format, &Places::default(), &found);
+    }
     let k = context.config.number("retrieve.k").unwrap_or(10);
     let mut query = args.search.to_query(args.text.unwrap_or_default(), &context.config, k);
     query.context = args.context;
@@ -205,41 +210,60 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
     let embedder = context.place.query_embedder(&context.config, &snapshot, query.mode)?;
     let mut hits = retrieve::query(&snapshot, embedder.as_deref(), &query)?;
     context.place.freshness(&snapshot).mark(&mut hits);
-    let places = context.place.places(&snapshot);
-    let format = if context.screen.json { Format::Json } else { args.format.unwrap_or(Format::Text) };
+    let found = wire::QueryResult::new(&query, &hits);
+    print(context, args.format, &context.place.places(&snapshot), &found)
+}
+
+impl Args {
+    /// The same for a server.
+    fn request(&self) -> api::QueryRequest {
+        api::QueryRequest {
+            text: self.text.clone().unwrap_or_default(),
+            like: self.like.clone(),
+            unlike: self.unlike.clone(),
+            context: (self.context > 0).then_some(self.context),
+            expand: self.expand.map(|Expand::Section| api::Expand::Section),
+            explain: self.explain,
+            ..api::QueryRequest::searching(remote::search(&self.search))
+        }
+    }
+}
+
+fn print(context: &Context, format: Option<Format>, places: &Places, found: &wire::QueryResult) -> Result<u8, Failure> {
+    let format = if context.screen.json { Format::Json } else { format.unwrap_or(Format::Text) };
     match format {
-        Format::Json => context.screen.print_json(&wire::QueryResult::new(&query, &hits))?,
+        Format::Json => context.screen.print_json(found)?,
         Format::Jsonl => {
             let mut lines = String::new();
-            for hit in &hits.hits {
-                lines.push_str(&serde_json::to_string(&wire::Hit::from(hit)).map_err(std::io::Error::from)?);
+            for hit in &found.results {
+                lines.push_str(&serde_json::to_string(hit).map_err(std::io::Error::from)?);
                 lines.push('\n');
             }
             let shown = if context.screen.stdout_is_terminal { sanitize::json(&lines) } else { lines.as_str().into() };
             context.screen.print(&shown)?;
         }
-        Format::Text => context.screen.print(&hits::text(&context.screen, &places, &hits, query.explain))?,
-        Format::Md => context.screen.print(&hits::markdown(&hits))?,
-        Format::Paths => context.screen.print(&hits::paths(&hits))?,
-        Format::Context => context.screen.print(&hits::context(&hits))?,
+        Format::Text => context.screen.print(&hits::text(&context.screen, places, found))?,
+        Format::Md => context.screen.print(&hits::markdown(found))?,
+        Format::Paths => context.screen.print(&hits::paths(found))?,
+        Format::Context => context.screen.print(&hits::context(found))?,
     }
-    for note in &hits.notes {
+    for note in &found.notes {
         context.screen.note(note);
     }
-    if hits.hits.is_empty() {
+    if found.results.is_empty() {
         context.screen.note("nothing in the documents matches");
-        if let Some(miss) = &hits.near_miss {
+        if let Some(miss) = &found.near_miss {
             context.screen.note(&hits::near_miss(miss));
         }
         return Ok(exit::NO);
     }
-    Ok(match hits.strength {
-        Strength::Found => exit::OK,
-        Strength::Weak => {
+    Ok(match &*found.strength {
+        "found" => exit::OK,
+        "weak" => {
             context.screen.note("weak matches only: the documents may not speak of this");
             exit::OK
         }
-        Strength::Nothing => {
+        _ => {
             context.screen.note("no good match: what is shown is merely nearest");
             exit::NO
         }

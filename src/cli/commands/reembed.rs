@@ -96,7 +96,7 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
 
 fn result(context: &Context, done: &ingest::Reembedded) -> wire::ReembedResult {
     wire::ReembedResult {
-        schema: "rag.reembed/1",
+        schema: "rag.reembed/1".into(),
         index: context.place.dir.display().to_string(),
         generation: done.generation,
         embedding_space: None,

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, ffi::OsString, time::Duration};
 
 use rag::{
     index::{Compare, Fact, Filter, Snapshot, SourceRecord},
-    serve::wire,
+    serve::{api, wire},
     types::{ChunkId, SourceId},
 };
 
@@ -14,6 +14,7 @@ use crate::cli::{
     backend::Place,
     exit,
     output::{count, sanitize},
+    remote,
     report::Failure,
 };
 
@@ -41,11 +42,21 @@ pub struct Args {
 }
 
 pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
+    if let Some(remote) = &context.remote {
+        let request = api::RemoveRequest {
+            what: args.what.iter().map(|what| remote::spelled(what)).collect(),
+            tags: args.tag.iter().cloned().collect(),
+            collection: args.collection.clone(),
+            purge: args.purge,
+            dry_run: args.dry_run,
+        };
+        return print(context, &remote.remove(&request)?);
+    }
     let index = context.place.open()?;
     if args.dry_run {
         let snapshot = index.snapshot()?;
         let (found, missing) = find(&context.place, &snapshot, &args)?;
-        return report(context, &found, missing, &args, snapshot.generation());
+        return print(context, &result(&found, missing, &args, snapshot.generation()));
     }
     let mut writer = index.writer(&context.place.writer_options(args.wait))?;
     let (found, missing) = find(&context.place, writer.snapshot(), &args)?;
@@ -57,7 +68,7 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
         writer.compact()?;
     }
     let generation = writer.snapshot().generation();
-    report(context, &found, missing, &args, generation)
+    print(context, &result(&found, missing, &args, generation))
 }
 
 type Found = BTreeMap<SourceId, String>;
@@ -108,31 +119,28 @@ fn find(place: &Place, snapshot: &Snapshot, args: &Args) -> Result<(Found, Vec<S
     Ok((found, missing))
 }
 
-fn report(context: &Context, found: &Found, missing: Vec<String>, args: &Args, generation: u64) -> Result<u8, Failure> {
-    let dry = args.dry_run;
+fn result(found: &Found, not_found: Vec<String>, args: &Args, generation: u64) -> wire::RemoveResult {
     let mut removed: Vec<String> = found.values().cloned().collect();
     removed.sort();
-    let code = if removed.is_empty() || !missing.is_empty() { exit::NO } else { exit::OK };
+    let (dry_run, purged) = (args.dry_run, args.purge);
+    wire::RemoveResult { schema: "rag.rm/1".into(), removed, not_found, dry_run, purged, generation }
+}
+
+fn print(context: &Context, result: &wire::RemoveResult) -> Result<u8, Failure> {
+    let wire::RemoveResult { removed, not_found, dry_run, generation, .. } = result;
+    let code = if removed.is_empty() || !not_found.is_empty() { exit::NO } else { exit::OK };
     if context.screen.json {
-        let result = wire::RemoveResult {
-            schema: "rag.rm/1",
-            removed,
-            not_found: missing,
-            dry_run: dry,
-            purged: args.purge,
-            generation,
-        };
-        context.screen.print_json(&result)?;
+        context.screen.print_json(result)?;
         return Ok(code);
     }
     let mut out = String::new();
-    let (verb, word) = if dry { ("would remove", "would be removed") } else { ("removed", "removed") };
-    for path in &removed {
+    let (verb, word) = if *dry_run { ("would remove", "would be removed") } else { ("removed", "removed") };
+    for path in removed {
         out.push_str(&format!("{verb}  {}\n", sanitize::line(path)));
     }
     out.push_str(&format!("{} {word}; generation {generation}\n", count(removed.len() as u64, "document")));
     context.screen.print(&out)?;
-    for what in &missing {
+    for what in not_found {
         context.screen.note(&format!("`{what}` names no document in the index"));
     }
     Ok(code)

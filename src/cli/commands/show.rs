@@ -4,12 +4,18 @@ use std::ffi::OsString;
 
 use rag::{
     index::{ChunkRecord, Snapshot, SourceRecord},
-    serve::wire,
+    serve::{api, wire},
     types::{ChunkId, Kind, SourceId},
 };
 
 use super::Context;
-use crate::cli::{backend::Place, exit, output::sources, report::Failure};
+use crate::cli::{
+    backend::Place,
+    exit,
+    output::{places::Places, sources},
+    remote,
+    report::Failure,
+};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -25,49 +31,55 @@ pub struct Args {
 }
 
 pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
-    let snapshot = context.place.open()?.snapshot()?;
-    let Some((source, chunks, one)) = find(&context.place, &snapshot, &args)? else {
-        let message = format!("no chunk and no document `{}` in the index", args.what.display());
-        return if context.screen.json {
-            context.screen.print_json(&wire::ShowResult::new(snapshot.generation(), None, &[]))?;
-            Ok(exit::NO)
-        } else {
-            context.screen.note(&format!("{message}; `rag list` names the documents"));
-            Ok(exit::NO)
-        };
-    };
-    if args.raw {
-        context.screen.print(&stored(&chunks))?;
-    } else if context.screen.json {
-        context.screen.print_json(&wire::ShowResult::new(snapshot.generation(), source.as_ref(), &chunks))?;
-    } else {
-        let places = context.place.places(&snapshot);
-        let text = match (&source, one) {
-            (Some(source), false) => sources::document(&context.screen, &places, source, &chunks),
-            (Some(_), true) | (None, _) => {
-                chunks.iter().map(|chunk| sources::chunk(&context.screen, &places, chunk)).collect()
-            }
-        };
-        context.screen.print(&text)?;
+    if let Some(remote) = &context.remote {
+        let request = api::ShowRequest { what: remote::spelled(&args.what), collection: args.collection.clone() };
+        return print(context, &args, &Places::default(), &remote.show(&request)?);
     }
-    Ok(exit::OK)
+    let snapshot = context.place.open()?.snapshot()?;
+    let (source, chunks) = find(&context.place, &snapshot, &args)?.unwrap_or_default();
+    let shown = wire::ShowResult::new(snapshot.generation(), source.as_ref(), &chunks);
+    print(context, &args, &context.place.places(&snapshot), &shown)
+}
+
+fn print(context: &Context, args: &Args, places: &Places, shown: &wire::ShowResult) -> Result<u8, Failure> {
+    let screen = &context.screen;
+    let is_found = shown.document.is_some() || !shown.chunks.is_empty();
+    if screen.json {
+        screen.print_json(shown)?;
+    } else if !is_found {
+        let what = args.what.display();
+        screen.note(&format!("no chunk and no document `{what}` in the index; `rag list` names the documents"));
+    } else if args.raw {
+        screen.print(&stored(&shown.chunks))?;
+    } else {
+        // A chunk that was asked for stands alone, the only one of its document does not.
+        let id = args.what.to_str().and_then(|word| word.parse::<ChunkId>().ok());
+        let text = match (&shown.document, &shown.chunks[..]) {
+            (Some(_), [chunk]) if Some(chunk.chunk_id) == id => sources::chunk(screen, places, chunk),
+            (Some(document), chunks) => sources::document(screen, places, document, chunks),
+            (None, chunks) => chunks.iter().map(|chunk| sources::chunk(screen, places, chunk)).collect(),
+        };
+        screen.print(&text)?;
+    }
+    Ok(if is_found { exit::OK } else { exit::NO })
 }
 
 /// The text as it is stored. Of a document each chunk stands at its own offset, so that `byte_range` and quotes of every
 /// answer can be cut out of what is printed; what no chunk holds (white space, front matter) is line feeds.
-fn stored(chunks: &[ChunkRecord]) -> String {
+fn stored(chunks: &[wire::Chunk]) -> String {
     if let [chunk] = chunks {
         return chunk.text.clone();
     }
     let mut out = String::new();
     for chunk in chunks {
-        out.extend(std::iter::repeat_n('\n', chunk.span.start.saturating_sub(out.len())));
-        out.push_str(chunk.text.get(out.len() - chunk.span.start..).unwrap_or_default());
+        let start = chunk.byte_range[0];
+        out.extend(std::iter::repeat_n('\n', start.saturating_sub(out.len())));
+        out.push_str(chunk.text.get(out.len() - start..).unwrap_or_default());
     }
     out
 }
 
-type Found = (Option<SourceRecord>, Vec<ChunkRecord>, bool);
+type Found = (Option<SourceRecord>, Vec<ChunkRecord>);
 
 /// A chunk id, a document id, or a display path; several collections may hold the same path: the first is shown.
 fn find(place: &Place, snapshot: &Snapshot, args: &Args) -> Result<Option<Found>, Failure> {
@@ -76,7 +88,7 @@ fn find(place: &Place, snapshot: &Snapshot, args: &Args) -> Result<Option<Found>
         && let Some(chunk) = snapshot.chunk(id)?
     {
         let source = snapshot.source(chunk.source)?;
-        return Ok(Some((source, vec![chunk], true)));
+        return Ok(Some((source, vec![chunk])));
     }
     let by_id = match word.parse::<SourceId>() {
         Ok(id) => snapshot.source(id)?,
@@ -95,5 +107,5 @@ fn find(place: &Place, snapshot: &Snapshot, args: &Args) -> Result<Option<Found>
     if chunks.iter().any(|chunk| chunk.source != source.id) {
         return Err(Failure::new(Kind::Bug, "the index gave chunks of another document"));
     }
-    Ok(Some((Some(source), chunks, false)))
+    Ok(Some((Some(source), chunks)))
 }

@@ -1,11 +1,15 @@
 //! `rag status`: what the index holds, by its own account, and what went wrong.
 
-use rag::{index::Facets, retrieve, serve::wire};
+use rag::{
+    index::Facets,
+    retrieve,
+    serve::{api, wire},
+};
 
 use super::Context;
 use crate::cli::{
     exit,
-    output::{Style, bytes, count, sanitize, sources},
+    output::{Style, bytes, count, places::Places, sanitize, sources},
     report::Failure,
 };
 
@@ -26,6 +30,11 @@ pub struct Args {
 }
 
 pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
+    if let Some(remote) = &context.remote {
+        let Args { facets, filter, collection, .. } = &args;
+        let request = api::StatusRequest { facets: *facets, filter: filter.clone(), collection: collection.clone() };
+        return print(context, &args, &Places::default(), &remote.status(&request)?);
+    }
     let snapshot = context.place.open()?.snapshot()?;
     let sources = snapshot.sources(None)?;
     let embedder = context.place.embedder_name(&context.config, snapshot.space());
@@ -46,24 +55,28 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
         };
         status.facets = Some(Facets::of(&counted));
     }
+    print(context, &args, &context.place.places(&snapshot), &status)
+}
+
+fn print(context: &Context, args: &Args, places: &Places, status: &wire::StatusResult) -> Result<u8, Failure> {
     if context.screen.json {
-        context.screen.print_json(&status)?;
+        context.screen.print_json(status)?;
         return Ok(exit::OK);
     }
     if let Some(facets) = &status.facets {
         context.screen.print(&facet_lines(facets))?;
         return Ok(exit::OK);
     }
-    let mut out = if args.problems { String::new() } else { account(&status) };
-    let troubled: Vec<_> =
-        sources.iter().filter(|source| source.status != rag::index::Status::Indexed).cloned().collect();
+    let mut out = if args.problems { String::new() } else { account(status) };
+    let mut troubled = [&status.failed[..], &status.warned[..]].concat();
+    troubled.sort_by(|a, b| (&a.collection, &a.path).cmp(&(&b.collection, &b.path)));
     if !troubled.is_empty() {
         if !args.problems {
             out.push('\n');
             out.push_str(&context.screen.paint(Style::Bold, "Problems:"));
             out.push('\n');
         }
-        out.push_str(&sources::list(&context.screen, &context.place.places(&snapshot), &troubled));
+        out.push_str(&sources::list(&context.screen, places, &troubled));
     } else if args.problems {
         context.screen.note("no problems: every document was read whole");
     }

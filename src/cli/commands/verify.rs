@@ -1,6 +1,6 @@
 //! `rag verify`: every checksum, every invariant.
 
-use rag::serve::wire;
+use rag::serve::{api, wire};
 
 use super::Context;
 use crate::cli::{
@@ -17,11 +17,14 @@ pub struct Args {
 }
 
 pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
+    if let Some(remote) = &context.remote {
+        return print(context, &remote.verify(&api::VerifyRequest { paranoid: args.paranoid })?);
+    }
     let index = context.place.open()?;
     let report = if args.paranoid { index.verify_thoroughly()? } else { index.verify()? };
     let generation = index.snapshot().ok().map(|snapshot| snapshot.generation());
     let result = wire::VerifyResult {
-        schema: "rag.verify/1",
+        schema: "rag.verify/1".into(),
         index: context.place.dir.display().to_string(),
         generation,
         sound: report.is_sound(),
@@ -31,9 +34,13 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
         paranoid: args.paranoid,
         orphans: report.orphans.iter().map(|path| path.display().to_string()).collect(),
     };
+    print(context, &result)
+}
+
+fn print(context: &Context, result: &wire::VerifyResult) -> Result<u8, Failure> {
     let code = if result.sound { exit::OK } else { exit::NO };
     if context.screen.json {
-        context.screen.print_json(&result)?;
+        context.screen.print_json(result)?;
         return Ok(code);
     }
     let mut out = String::new();
@@ -45,7 +52,7 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
         context.screen.note(&format!("{files} of no generation: of a run that goes on, or of one that was cut off; then the next `rag ingest` removes them"));
     }
     if result.sound {
-        let generation = generation.map_or(String::new(), |generation| format!(", generation {generation}"));
+        let generation = result.generation.map_or(String::new(), |generation| format!(", generation {generation}"));
         out.push_str(&format!("{} is sound{generation}\n", sanitize::line(&result.index)));
     }
     context.screen.print(&out)?;

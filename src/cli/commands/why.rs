@@ -5,12 +5,17 @@ use std::path::PathBuf;
 use rag::{
     index::{Snapshot, SourceRecord},
     ingest::{self, PageUrl, Why, WhyOptions},
-    serve::wire::WhyResult,
+    serve::{api, wire::WhyResult},
     types::SourceId,
 };
 
 use super::Context;
-use crate::cli::{exit, output::why as shown, report::Failure};
+use crate::cli::{
+    exit,
+    output::{places::Places, why as shown},
+    remote,
+    report::Failure,
+};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -23,12 +28,20 @@ pub struct Args {
 }
 
 pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
+    if let Some(remote) = &context.remote {
+        let request = api::WhyRequest { file: remote::spelled(args.file.as_ref()), collection: args.collection };
+        return print(context, &Places::default(), &remote.why(&request)?);
+    }
     let snapshot = context.place.open()?.snapshot()?;
     let (result, _) = explain(context, &snapshot, &args.file, args.collection.as_deref())?;
+    print(context, &context.place.places(&snapshot), &result)
+}
+
+fn print(context: &Context, places: &Places, result: &WhyResult) -> Result<u8, Failure> {
     if context.screen.json {
-        context.screen.print_json(&result)?;
+        context.screen.print_json(result)?;
     } else {
-        context.screen.print(&shown::why(&context.screen, &context.place.places(&snapshot), &result))?;
+        context.screen.print(&shown::why(&context.screen, places, result))?;
     }
     Ok(if result.indexed { exit::OK } else { exit::NO })
 }

@@ -2,12 +2,17 @@
 
 use rag::{
     retrieve::{self, Query},
-    serve::wire::WhyNotResult,
+    serve::{api, wire::WhyNotResult},
     types::ChunkId,
 };
 
 use super::{Context, query::SearchArgs, why};
-use crate::cli::{exit, output::why as shown, report::Failure};
+use crate::cli::{
+    exit,
+    output::{places::Places, why as shown},
+    remote,
+    report::Failure,
+};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -22,6 +27,14 @@ pub struct Args {
 }
 
 pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
+    if let Some(remote) = &context.remote {
+        let request = api::WhyNotRequest {
+            text: args.text,
+            file: remote::spelled(args.file.as_ref()),
+            ..api::WhyNotRequest::searching(remote::search(&args.search))
+        };
+        return print(context, &Places::default(), &remote.why_not(&request)?);
+    }
     let config = &context.config;
     let snapshot = context.place.open()?.snapshot()?;
     let k = config.number("retrieve.k").unwrap_or(10);
@@ -45,10 +58,14 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
         }
         Some(_) | None => WhyNotResult::not_indexed(&query, known),
     };
+    print(context, &context.place.places(&snapshot), &result)
+}
+
+fn print(context: &Context, places: &Places, result: &WhyNotResult) -> Result<u8, Failure> {
     if context.screen.json {
-        context.screen.print_json(&result)?;
+        context.screen.print_json(result)?;
     } else {
-        context.screen.print(&shown::why_not(&context.screen, &context.place.places(&snapshot), &result))?;
+        context.screen.print(&shown::why_not(&context.screen, places, result))?;
         result.notes.iter().for_each(|note| context.screen.note(note));
     }
     Ok(if result.found.is_some() { exit::OK } else { exit::NO })

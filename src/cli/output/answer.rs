@@ -1,34 +1,30 @@
 //! An answer for people: the text, then what could not be verified, then the sources it cites.
 
-use rag::{
-    model::Usage,
-    retrieve::{Answer, AnswerStatus, Sentence, Source, Support},
-};
+use std::cmp::Ordering;
+
+use rag::serve::wire::{AnswerResult, AnswerSource, Citation, Sentence, Usage};
 
 use super::{Screen, Style, hits, places::Places, places::location, sanitize};
 
 /// Everything but the streamed text; with the text if it was not streamed.
-pub fn text(screen: &Screen, places: &Places, answer: &Answer, streamed: bool) -> String {
+pub fn text(screen: &Screen, places: &Places, answer: &AnswerResult, streamed: bool) -> String {
     let mut out = String::new();
     if let Some(no) = no_answer(answer) {
         return format!("{no}\n");
     }
-    if answer.status == AnswerStatus::Extractive {
+    if answer.status == "extractive" {
         out.push_str(&screen.paint(Style::Dim, "Extracted passages (no LLM configured)"));
         out.push_str("\n\n");
     }
     if !streamed {
-        let text = match answer.status {
-            AnswerStatus::Extractive => unwrapped(&answer.text),
-            AnswerStatus::Answered | AnswerStatus::NoAnswer | AnswerStatus::Refused | AnswerStatus::Unsupported => {
-                answer.text.trim().to_string()
-            }
+        let text = match &*answer.status {
+            "extractive" => unwrapped(&answer.answer),
+            _ => answer.answer.trim().to_string(),
         };
         out.push_str(sanitize::text(&text).as_ref());
         out.push('\n');
     }
-    let unsupported: Vec<_> =
-        answer.sentences.iter().filter(|sentence| sentence.state == Support::Unsupported).collect();
+    let unsupported: Vec<_> = answer.sentences.iter().filter(|sentence| sentence.state == "unsupported").collect();
     if !unsupported.is_empty() {
         out.push('\n');
         out.push_str(&screen.paint(Style::Bad, "Not verified:"));
@@ -77,20 +73,20 @@ fn short(cost: f64) -> String {
 }
 
 /// Where a source stands and its text whole.
-pub fn source(screen: &Screen, places: &Places, source: &Source) -> String {
-    let place = places.show(screen, &source.path, source.lines, source.pages);
+pub fn source(screen: &Screen, places: &Places, source: &AnswerSource) -> String {
+    let place = places.show(screen, &source.source, source.lines, source.pages);
     let heading = source.heading.join(" › ");
     let heading = if heading.is_empty() { String::new() } else { format!("  {}", sanitize::line(&heading)) };
     format!("[{}] {place}{}\n\n{}\n", source.n, screen.paint(Style::Dim, &heading), sanitize::text(source.text.trim()))
 }
 
 /// The cited sources, one a line, as under an answer.
-pub fn sources(screen: &Screen, places: &Places, answer: &Answer) -> String {
+pub fn sources(screen: &Screen, places: &Places, answer: &AnswerResult) -> String {
     let mut out = String::new();
     for source in answer.sources.iter().filter(|source| source.cited) {
-        let place = places.show(screen, &source.path, source.lines, source.pages);
+        let place = places.show(screen, &source.source, source.lines, source.pages);
         let quote = quote(answer, source.n).map(|quote| format!(" — “{quote}”")).unwrap_or_default();
-        let state = hits::state(screen, source.freshness);
+        let state = hits::state(screen, source.state.as_deref());
         out.push_str(&format!("  [{}] {place}{}{state}\n", source.n, screen.paint(Style::Dim, &quote)));
         if let Some(line) = hits::also_in(source.copies.iter().map(|copy| copy.path.as_str())) {
             out.push_str(&screen.paint(Style::Dim, &format!("      {line}\n")));
@@ -100,11 +96,11 @@ pub fn sources(screen: &Screen, places: &Places, answer: &Answer) -> String {
 }
 
 /// As Markdown: the answer and a list of sources.
-pub fn markdown(answer: &Answer) -> String {
+pub fn markdown(answer: &AnswerResult) -> String {
     if let Some(no) = no_answer(answer) {
         return format!("{no}\n");
     }
-    let mut out = format!("{}\n", sanitize::text(answer.text.trim()));
+    let mut out = format!("{}\n", sanitize::text(answer.answer.trim()));
     let unsupported = not_verified(answer);
     if !unsupported.is_empty() {
         out.push_str("\nNot verified:\n");
@@ -114,7 +110,7 @@ pub fn markdown(answer: &Answer) -> String {
         out.push('\n');
     }
     for source in answer.sources.iter().filter(|source| source.cited) {
-        let place = location(&source.path, source.lines, source.pages);
+        let place = location(&source.source, source.lines, source.pages);
         let quote = quote(answer, source.n).map(|quote| format!(" — “{quote}”")).unwrap_or_default();
         out.push_str(&format!("\n- [{}] `{}`{quote}", source.n, sanitize::line(&place)));
     }
@@ -122,17 +118,17 @@ pub fn markdown(answer: &Answer) -> String {
     out
 }
 
-fn no_answer(answer: &Answer) -> Option<&'static str> {
-    match answer.status {
-        AnswerStatus::NoAnswer => Some("The documents do not answer this."),
-        AnswerStatus::Refused => Some("The model refused to answer."),
-        AnswerStatus::Answered | AnswerStatus::Unsupported | AnswerStatus::Extractive => None,
+fn no_answer(answer: &AnswerResult) -> Option<&'static str> {
+    match &*answer.status {
+        "no_answer" => Some("The documents do not answer this."),
+        "refused" => Some("The model refused to answer."),
+        _ => None,
     }
 }
 
 /// Each sentence that no source supports, and why.
-fn not_verified(answer: &Answer) -> Vec<String> {
-    let unsupported = answer.sentences.iter().filter(|sentence| sentence.state == Support::Unsupported);
+fn not_verified(answer: &AnswerResult) -> Vec<String> {
+    let unsupported = answer.sentences.iter().filter(|sentence| sentence.state == "unsupported");
     let line = |sentence: &Sentence| {
         let reason = sentence.reason.as_deref().unwrap_or("no passage supports it");
         format!("“{}” — {}", sanitize::line(sentence.text.trim()), sanitize::line(reason))
@@ -141,15 +137,23 @@ fn not_verified(answer: &Answer) -> Vec<String> {
 }
 
 /// The best-supported quote that the answer takes from a source, on one line.
-fn quote(answer: &Answer, n: u32) -> Option<String> {
+fn quote(answer: &AnswerResult, n: u32) -> Option<String> {
     let citations = answer.sentences.iter().flat_map(|sentence| &sentence.citations);
+    let of = citations
+        .filter(|citation| citation.n == n && strength(&citation.support) > 0 && !citation.quote.trim().is_empty());
+    let order =
+        |a: &Citation, b: &Citation| strength(&a.support).cmp(&strength(&b.support)).then(a.score.total_cmp(&b.score));
     // The first of equals: the answer begins with what matters most.
-    let best = citations
-        .filter(|citation| {
-            citation.n == n && citation.support > Support::Unsupported && !citation.quote.trim().is_empty()
-        })
-        .reduce(|best, next| if (next.support, next.score) > (best.support, best.score) { next } else { best })?;
+    let best = of.reduce(|best, next| if order(next, best) == Ordering::Greater { next } else { best })?;
     Some(sanitize::line(&best.quote.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned())
+}
+
+fn strength(support: &str) -> u8 {
+    match support {
+        "supported" => 2,
+        "weak" => 1,
+        _ => 0,
+    }
 }
 
 #[cfg(test)]

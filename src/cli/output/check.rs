@@ -1,10 +1,10 @@
 //! A checked answer for people: each sentence with what has become of it, then the sources that have changed.
 
-use rag::retrieve::{Checked, CheckedSentence, CheckedSource, File, Standing, Support};
+use rag::serve::wire::{CheckResult, CheckedSentence, CheckedSource};
 
 use super::{Screen, Style, count, sanitize};
 
-pub fn text(screen: &Screen, checked: &Checked) -> String {
+pub fn text(screen: &Screen, checked: &CheckResult) -> String {
     let mut out = String::new();
     for sentence in &checked.sentences {
         let (style, word) = state(sentence);
@@ -18,15 +18,15 @@ pub fn text(screen: &Screen, checked: &Checked) -> String {
     if !changed.is_empty() {
         out.push('\n');
         for source in changed {
-            let place = screen.paint(Style::Place, &sanitize::line(&source.path));
-            let gap = if source.path.is_empty() { "" } else { " " };
+            let place = screen.paint(Style::Place, &sanitize::line(&source.source));
+            let gap = if source.source.is_empty() { "" } else { " " };
             out.push_str(&format!("  [{}] {place}{gap}{}\n", source.n, remark(source).unwrap_or_default()));
         }
     }
-    let lost = checked.sentences.iter().filter(|sentence| sentence.lost).count() as u64;
-    let held = checked.sentences.iter().filter(|s| !s.lost && s.state > Support::Unsupported).count();
+    let lost = checked.sentences.iter().filter(|sentence| sentence.lost).count();
+    let held = checked.sentences.iter().filter(|s| !s.lost && s.state != "unsupported").count();
     let all = count(checked.sentences.len() as u64, "sentence");
-    let never = checked.sentences.len() - held - lost as usize;
+    let never = checked.sentences.len().saturating_sub(held + lost);
     let mut line = format!("{all}: {held} still supported, {lost} not any more");
     if never > 0 {
         line.push_str(&format!(", {never} never were"));
@@ -40,30 +40,30 @@ pub fn text(screen: &Screen, checked: &Checked) -> String {
 }
 
 fn state(sentence: &CheckedSentence) -> (Style, &'static str) {
-    match (sentence.lost, sentence.state) {
+    match (sentence.lost, &*sentence.state) {
         (true, _) => (Style::Bad, "lost"),
-        (false, Support::Supported) => (Style::Good, "supported"),
-        (false, Support::Weak) => (Style::Warn, "weak"),
-        (false, Support::Unsupported) => (Style::Bad, "unsupported"),
+        (false, "supported") => (Style::Good, "supported"),
+        (false, "weak") => (Style::Warn, "weak"),
+        (false, _) => (Style::Bad, "unsupported"),
     }
 }
 
 /// What has become of a source, if anything.
 fn remark(source: &CheckedSource) -> Option<String> {
-    let standing = match source.standing {
-        Standing::Unchanged => None,
-        Standing::Moved => Some("its text has changed around the quoted words"),
-        Standing::Changed if source.quotes_found == Some(false) => {
+    let standing = match &*source.standing {
+        "moved" => Some("its text has changed around the quoted words"),
+        "changed" if source.quotes_found == Some(false) => {
             Some("its text has changed, and the quoted words are not in it")
         }
-        Standing::Changed => Some("its text has changed"),
-        Standing::Gone => Some("is not in the index any more"),
-        Standing::Unlisted => Some("is not in the answer's list of sources"),
+        "changed" => Some("its text has changed"),
+        "gone" => Some("is not in the index any more"),
+        "unlisted" => Some("is not in the answer's list of sources"),
+        _ => None,
     };
-    let file = match source.file {
-        File::Changed => Some("the file has changed since it was indexed"),
-        File::Missing => Some("the file is not where it was"),
-        File::Unchanged | File::Unknown => None,
+    let file = match &*source.file {
+        "changed" => Some("the file has changed since it was indexed"),
+        "missing" => Some("the file is not where it was"),
+        _ => None,
     };
     match (standing, file) {
         (None, None) => None,

@@ -61,8 +61,8 @@ fn heading(result: &EvalResult) -> String {
 /// `hybrid blend 0.5 200/40`.
 pub fn label(configuration: &EvalConfiguration) -> String {
     let EvalConfiguration { mode, fusion, alpha, chunk_tokens, chunk_overlap } = configuration;
-    let mut parts = vec![(*mode).to_owned()];
-    parts.extend(fusion.map(str::to_owned));
+    let mut parts = vec![mode.to_string()];
+    parts.extend(fusion.as_deref().map(str::to_owned));
     parts.extend(alpha.map(|alpha| alpha.to_string()));
     parts.extend(chunk_tokens.zip(*chunk_overlap).map(|(tokens, overlap)| format!("{tokens}/{overlap}")));
     parts.join(" ")
@@ -146,7 +146,7 @@ pub fn tuned(screen: &Screen, result: &TuneResult) -> String {
         };
         let rows: Vec<_> = setting.trials.iter().map(row).collect();
         out.push('\n');
-        out.push_str(&table(setting.key, &[setting.metric.clone(), String::new()], &rows));
+        out.push_str(&table(&setting.key, &[setting.metric.clone(), String::new()], &rows));
         let said = match setting.proposal {
             Some(value) => screen.paint(Style::Good, &format!("proposal: {} = {value}", setting.key)),
             None => format!("keep {}: nothing tried is better beyond chance", setting.current),

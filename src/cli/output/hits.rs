@@ -2,12 +2,7 @@
 
 use std::fmt::Write as _;
 
-use rag::{
-    index::ChunkRecord,
-    retrieve::{Hit, Hits, LeftOutBy, NearMiss},
-    serve::wire::{self, DenseExplain, freshness_word},
-    types::Freshness,
-};
+use rag::serve::wire::{Chunk, DenseExplain, Hit, NearMiss, QueryResult, Snippet};
 
 use super::{
     Screen, Style, count,
@@ -19,32 +14,32 @@ use super::{
 const MAX_NAMED: usize = 5;
 
 /// For people: place, heading path, relevance, and the part of the text that matches.
-pub fn text(screen: &Screen, places: &Places, hits: &Hits, explain: bool) -> String {
+pub fn text(screen: &Screen, places: &Places, found: &QueryResult) -> String {
     let mut out = String::new();
-    if explain {
+    if let Some(explain) = &found.explain {
         let line = format!(
             "weight of dense {:.3}, of lexical {:.3} · fertility {:.2} · trust {:.2} · code {:.2} · {} candidates",
-            hits.weight,
-            1.0 - hits.weight,
-            hits.fertility,
-            hits.trust,
-            hits.code,
-            hits.candidates
+            explain.weight,
+            1.0 - explain.weight,
+            explain.fertility,
+            explain.trust,
+            explain.code,
+            explain.candidates
         );
         push_line(&mut out, &screen.paint(Style::Dim, &line));
-        if let Some(dense) = DenseExplain::of(hits) {
-            push_line(&mut out, &screen.paint(Style::Dim, &how_dense(&dense)));
+        if let Some(dense) = &explain.dense {
+            push_line(&mut out, &screen.paint(Style::Dim, &sanitize::line(&how_dense(dense))));
         }
     }
-    for hit in &hits.hits {
+    for hit in &found.results {
         let chunk = &hit.chunk;
         let place = places.show(screen, &chunk.path, chunk.lines, chunk.pages);
         let heading = screen.paint(Style::Dim, &sanitize::line(&heading_path(chunk)));
         let relevance = screen.paint(strength_style(hit.relevance), &format!("{:.2}", hit.relevance));
         let rank = screen.paint(Style::Bold, &format!("{}.", hit.rank));
-        let id = screen.paint(Style::Dim, &chunk.id.to_string());
+        let id = screen.paint(Style::Dim, &chunk.chunk_id.to_string());
         let gap = if heading.is_empty() { "" } else { "  " };
-        let state = state(screen, hit.freshness);
+        let state = state(screen, hit.state.as_deref());
         push_line(&mut out, &format!("{rank} {place}{gap}{heading}  {relevance}  {id}{state}"));
         for line in hit.before.iter().flat_map(|chunk| chunk.text.lines()) {
             push_line(&mut out, &screen.paint(Style::Dim, &format!("   {}", sanitize::line(line))));
@@ -68,14 +63,14 @@ pub fn text(screen: &Screen, places: &Places, hits: &Hits, explain: bool) -> Str
                 reranked.as_deref().unwrap_or_default(),
                 if reranked.is_some() { "fused" } else { "score" },
                 explain.fused,
-                explain.lexical_contribution,
-                rank(explain.lexical_rank),
-                explain.lexical_score,
-                explain.lexical_normalised,
-                explain.dense_contribution,
-                rank(explain.dense_rank),
-                explain.dense_score.map_or("–".to_string(), |score| format!("{score:.3}")),
-                explain.dense_normalised,
+                explain.lexical.contribution,
+                rank(explain.lexical.rank),
+                explain.lexical.score.unwrap_or_default(),
+                explain.lexical.normalised,
+                explain.dense.contribution,
+                rank(explain.dense.rank),
+                explain.dense.score.map_or("–".to_string(), |score| format!("{score:.3}")),
+                explain.dense.normalised,
                 explain.coverage,
             );
             push_line(&mut out, &screen.paint(Style::Dim, &line));
@@ -85,25 +80,21 @@ pub fn text(screen: &Screen, places: &Places, hits: &Hits, explain: bool) -> Str
 }
 
 /// ` (stale)`, ` (missing)`, or nothing.
-pub fn state(screen: &Screen, freshness: Freshness) -> String {
-    freshness_word(freshness)
-        .map_or(String::new(), |word| format!("  {}", screen.paint(Style::Warn, &format!("({word})"))))
+pub fn state(screen: &Screen, word: Option<&str>) -> String {
+    word.map_or(String::new(), |word| {
+        format!("  {}", screen.paint(Style::Warn, &format!("({})", sanitize::line(word))))
+    })
 }
 
 /// What to try where nothing was found.
 pub fn near_miss(miss: &NearMiss) -> String {
-    let place = location(&miss.chunk.path, miss.chunk.lines, miss.chunk.pages);
-    let relevance = miss.relevance;
-    let shown = wire::NearMiss::from(miss);
-    match miss.left_out_by {
-        LeftOutBy::MinScore(_) => {
-            format!("the best left out is {place}, relevance {relevance:.2}: `{}` lets it in", shown.remedy)
-        }
-        LeftOutBy::Filter => format!("without the filter the best is {place}, relevance {relevance:.2}"),
-        LeftOutBy::Collection => {
-            format!("in another collection the best is {place}, relevance {relevance:.2}: `{}`", shown.remedy)
-        }
-        LeftOutBy::Mode => format!("by meaning the best is {place}, relevance {relevance:.2}: `{}`", shown.remedy),
+    let place = location(&miss.path, miss.lines, miss.pages);
+    let NearMiss { relevance, remedy, .. } = miss;
+    match &*miss.left_out_by {
+        "filter" => format!("without the filter the best is {place}, relevance {relevance:.2}"),
+        "collection" => format!("in another collection the best is {place}, relevance {relevance:.2}: `{remedy}`"),
+        "mode" => format!("by meaning the best is {place}, relevance {relevance:.2}: `{remedy}`"),
+        _ => format!("the best left out is {place}, relevance {relevance:.2}: `{remedy}` lets it in"),
     }
 }
 
@@ -126,20 +117,22 @@ fn how_dense(dense: &DenseExplain) -> String {
 }
 
 /// Each document once, best first.
-pub fn paths(hits: &Hits) -> String {
+pub fn paths(found: &QueryResult) -> String {
     let mut seen = std::collections::BTreeSet::new();
     let mut out = String::new();
-    let chunks = hits.hits.iter().flat_map(|hit| std::iter::once(&hit.chunk).chain(&hit.copies).chain(&hit.duplicates));
-    for chunk in chunks.filter(|chunk| seen.insert(chunk.path.as_str())) {
-        push_line(&mut out, &sanitize::line(&chunk.path));
+    let paths = found.results.iter().flat_map(|hit| {
+        std::iter::once(&hit.chunk.path).chain(hit.copies.iter().chain(&hit.duplicates).map(|copy| &copy.path))
+    });
+    for path in paths.filter(|path| seen.insert(path.as_str())) {
+        push_line(&mut out, &sanitize::line(path));
     }
     out
 }
 
 /// A numbered Markdown list with quotes.
-pub fn markdown(hits: &Hits) -> String {
+pub fn markdown(found: &QueryResult) -> String {
     let mut out = String::new();
-    for hit in &hits.hits {
+    for hit in &found.results {
         let chunk = &hit.chunk;
         let place = location(&chunk.path, chunk.lines, chunk.pages);
         let heading = heading_path(chunk);
@@ -157,15 +150,15 @@ pub fn markdown(hits: &Hits) -> String {
 }
 
 /// Passages ready to be put before a question to a model.
-pub fn context(hits: &Hits) -> String {
+pub fn context(found: &QueryResult) -> String {
     let mut out = String::new();
-    for hit in &hits.hits {
+    for hit in &found.results {
         let chunk = &hit.chunk;
         let place = location(&chunk.path, chunk.lines, chunk.pages);
         let heading = heading_path(chunk);
         let gap = if heading.is_empty() { "" } else { " — " };
         push_line(&mut out, &format!("[{}] {}{gap}{}", hit.rank, sanitize::line(&heading), sanitize::line(&place)));
-        let neighbours = |chunks: &[ChunkRecord]| chunks.iter().map(|chunk| chunk.text.clone()).collect::<Vec<_>>();
+        let neighbours = |chunks: &[Chunk]| chunks.iter().map(|chunk| chunk.text.clone()).collect::<Vec<_>>();
         let mut parts = neighbours(&hit.before);
         parts.extend((!chunk.context.is_empty()).then(|| chunk.context.clone()));
         parts.push(chunk.text.clone());
@@ -177,12 +170,12 @@ pub fn context(hits: &Hits) -> String {
 }
 
 /// `Title › Heading › Sub`, the title left out where the first heading repeats it.
-pub fn heading_path(chunk: &ChunkRecord) -> String {
+pub fn heading_path(chunk: &Chunk) -> String {
     let title = chunk.title.as_deref().filter(|title| chunk.heading.first().is_none_or(|first| first != title));
     title.into_iter().chain(chunk.heading.iter().map(String::as_str)).collect::<Vec<_>>().join(" › ")
 }
 
-fn strength_style(relevance: f32) -> Style {
+fn strength_style(relevance: f64) -> Style {
     if relevance >= 0.5 {
         Style::Good
     } else if relevance >= 0.2 {
@@ -194,22 +187,20 @@ fn strength_style(relevance: f32) -> Style {
 
 /// The snippet on one line, matches painted, an ellipsis where text was left out.
 fn snippet(screen: &Screen, hit: &Hit) -> String {
-    let text = &hit.chunk.text;
+    let Snippet { text, start, highlights } = &hit.snippet;
     let mut out = String::new();
-    let mut at = hit.snippet.start;
-    let mut ranges: Vec<_> =
-        hit.highlights.iter().filter(|r| r.start >= hit.snippet.start && r.end <= hit.snippet.end).cloned().collect();
-    ranges.push(hit.snippet.end..hit.snippet.end);
-    for range in ranges {
-        if range.start < at {
-            continue;
-        }
-        out.push_str(&one_line(&text[at..range.start]));
-        out.push_str(&screen.paint(Style::Match, &one_line(&text[range.clone()])));
-        at = range.end;
+    let mut at = 0;
+    for &[from, to] in highlights {
+        // What another program says of its text is not taken for granted.
+        let (Some(between), Some(matched)) = (text.get(at..from), text.get(from..to)) else { continue };
+        out.push_str(&one_line(between));
+        out.push_str(&screen.paint(Style::Match, &one_line(matched)));
+        at = to;
     }
-    let before = if text[..hit.snippet.start].trim().is_empty() { "" } else { "… " };
-    let after = if text[hit.snippet.end..].trim().is_empty() { "" } else { " …" };
+    out.push_str(&one_line(&text[at..]));
+    let is_more = |part: Option<&str>| part.is_some_and(|part| !part.trim().is_empty());
+    let before = if is_more(hit.chunk.text.get(..*start)) { "… " } else { "" };
+    let after = if is_more(hit.chunk.text.get(start.saturating_add(text.len())..)) { " …" } else { "" };
     format!("{before}{}{after}", out.trim())
 }
 

@@ -7,7 +7,8 @@ use std::{
 
 use rag::{
     ingest::{PageUrl, STDIN_ROOT},
-    types::{Lines, Pages, SourcePath},
+    serve::wire::Pair,
+    types::SourcePath,
 };
 
 use super::{Screen, Style, sanitize};
@@ -37,7 +38,7 @@ impl Places {
     }
 
     /// A location, painted, and linked to its file on a terminal.
-    pub fn show(&self, screen: &Screen, path: &str, lines: Option<Lines>, pages: Option<Pages>) -> String {
+    pub fn show(&self, screen: &Screen, path: &str, lines: Option<Pair>, pages: Option<Pair>) -> String {
         let text = screen.paint(Style::Place, &sanitize::line(&location(path, lines, pages)));
         let target = match self.file(path) {
             Some(file) => file.is_absolute().then(|| file_url(&file)),
@@ -55,12 +56,12 @@ fn unspelled(path: &str) -> PathBuf {
 }
 
 /// `path:12-30`, `path:12`, `path p. 7`, `path p. 7-8`, or the path alone.
-pub fn location(path: &str, lines: Option<Lines>, pages: Option<Pages>) -> String {
+pub fn location(path: &str, lines: Option<Pair>, pages: Option<Pair>) -> String {
     match (lines, pages) {
-        (_, Some(Pages { first, last })) if first == last => format!("{path} p. {first}"),
-        (_, Some(Pages { first, last })) => format!("{path} p. {first}-{last}"),
-        (Some(Lines { first, last }), None) if first == last => format!("{path}:{first}"),
-        (Some(Lines { first, last }), None) => format!("{path}:{first}-{last}"),
+        (_, Some([first, last])) if first == last => format!("{path} p. {first}"),
+        (_, Some([first, last])) => format!("{path} p. {first}-{last}"),
+        (Some([first, last]), None) if first == last => format!("{path}:{first}"),
+        (Some([first, last]), None) => format!("{path}:{first}-{last}"),
         (None, None) => path.to_string(),
     }
 }
@@ -103,8 +104,8 @@ mod tests {
 
     #[test]
     fn locations() {
-        let lines = |first, last| Some(Lines { first, last });
-        let pages = |first, last| Some(Pages { first, last });
+        let lines = |first, last| Some([first, last]);
+        let pages = |first, last| Some([first, last]);
         for (lines, pages, want) in [
             (None, None, "a"),
             (lines(3, 3), None, "a:3"),

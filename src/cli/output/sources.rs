@@ -1,23 +1,26 @@
 //! Documents and their state, a line each.
 
-use rag::index::{ChunkRecord, Problem, SourceRecord, Status};
+use rag::{
+    index::{Problem, Status},
+    serve::wire::{Chunk, SourceSummary},
+};
 
 use super::{Screen, Style, bytes, count, hits::heading_path, places::Places, sanitize};
 
 /// `indexed  12 chunks  markdown  docs/guide.md`, and what was wrong below it.
-pub fn list(screen: &Screen, places: &Places, sources: &[SourceRecord]) -> String {
+pub fn list(screen: &Screen, places: &Places, sources: &[SourceSummary]) -> String {
     sources.iter().map(|source| line(screen, places, source)).collect()
 }
 
-fn line(screen: &Screen, places: &Places, source: &SourceRecord) -> String {
+fn line(screen: &Screen, places: &Places, source: &SourceSummary) -> String {
     let (word, style) = match source.status {
         Status::Indexed => ("indexed", Style::Good),
         Status::Warned => ("warned ", Style::Warn),
         Status::Failed => ("failed ", Style::Bad),
     };
-    let place = places.show(screen, &source.display_path(), None, None);
+    let place = places.show(screen, &source.path, None, None);
     let chunks = format!("{:>10}", count(source.chunks.into(), "chunk"));
-    let mut out = format!("{}  {chunks}  {:<9} {place}\n", screen.paint(style, word), source.format);
+    let mut out = format!("{}  {chunks}  {:<9} {place}\n", screen.paint(style, word), sanitize::line(&source.format));
     for problem in &source.problems {
         out.push_str(&screen.paint(Style::Dim, &format!("         {}", problem_line(problem))));
         out.push('\n');
@@ -31,7 +34,7 @@ pub fn problem_line(problem: &Problem) -> String {
 }
 
 /// A document: its facts, then its chunks with their places.
-pub fn document(screen: &Screen, places: &Places, source: &SourceRecord, chunks: &[ChunkRecord]) -> String {
+pub fn document(screen: &Screen, places: &Places, source: &SourceSummary, chunks: &[Chunk]) -> String {
     let mut out = line(screen, places, source);
     let facts = [
         ("title", source.title.clone()),
@@ -39,11 +42,11 @@ pub fn document(screen: &Screen, places: &Places, source: &SourceRecord, chunks:
         ("language", source.lang.clone()),
         ("pages", source.pages.map(|pages| pages.to_string())),
         ("encoding", source.encoding.clone()),
-        ("size", Some(bytes(source.size_bytes))),
-        ("modified", Some(rag::serve::wire::rfc3339(source.mtime_ns))),
+        ("size", Some(bytes(source.size))),
+        ("modified", Some(source.mtime.clone())),
         ("collection", Some(source.collection.clone())),
-        ("id", Some(source.id.to_string())),
-        ("blake3", Some(source.hash.clone())),
+        ("id", Some(source.source_id.to_string())),
+        ("blake3", Some(source.blake3.clone())),
     ];
     let own = facts.iter().filter_map(|(name, value)| value.as_ref().map(|value| (name.to_string(), value.clone())));
     let tags = source.tags.iter().map(|(key, value)| (format!("tag.{key}"), value.clone()));
@@ -59,18 +62,18 @@ pub fn document(screen: &Screen, places: &Places, source: &SourceRecord, chunks:
 }
 
 /// A chunk: where it stands, and its text as it is stored.
-pub fn chunk(screen: &Screen, places: &Places, chunk: &ChunkRecord) -> String {
+pub fn chunk(screen: &Screen, places: &Places, chunk: &Chunk) -> String {
     let place = places.show(screen, &chunk.path, chunk.lines, chunk.pages);
     let facts = format!(
         "{} · bytes {}-{} · {} · {}",
-        chunk.id,
-        chunk.span.start,
-        chunk.span.end,
+        chunk.chunk_id,
+        chunk.byte_range[0],
+        chunk.byte_range[1],
         count(chunk.tokens.into(), "token"),
         chunk.lang.as_deref().unwrap_or("language unknown")
     );
     let mut out = format!("{place}  {}\n", sanitize::line(&heading_path(chunk)));
-    out.push_str(&screen.paint(Style::Dim, &facts));
+    out.push_str(&screen.paint(Style::Dim, &sanitize::line(&facts)));
     out.push_str("\n\n");
     if !chunk.context.is_empty() {
         out.push_str(&screen.paint(Style::Dim, &sanitize::text(&chunk.context)));

@@ -1,6 +1,6 @@
 //! What an ingest run did, for people.
 
-use rag::ingest::{Outcome, Report};
+use rag::serve::wire::{IngestReport, Outcome};
 
 use super::{Screen, Style, bytes, count, sanitize, sources::problem_line};
 
@@ -8,12 +8,12 @@ use super::{Screen, Style, bytes, count, sanitize, sources::problem_line};
 const MAX_NAMES: usize = 40;
 
 /// Counts first, then each source that failed, was skipped or is doubtful, with the reason.
-pub fn text(screen: &Screen, report: &Report, embedder: Option<&str>) -> String {
+pub fn text(screen: &Screen, report: &IngestReport) -> String {
     let mut out = String::new();
     let changes = [
         ("added", report.added.len()),
         ("updated", report.updated.len()),
-        ("unchanged", report.unchanged.len()),
+        ("unchanged", report.unchanged),
         ("moved", report.moved.len()),
         ("removed", report.removed.len()),
         ("skipped", report.skipped.len()),
@@ -25,18 +25,18 @@ pub fn text(screen: &Screen, report: &Report, embedder: Option<&str>) -> String 
     }
     out.push_str(&counts.join(", "));
     out.push('\n');
-    let vectors = match embedder {
+    let vectors = match &report.embedder {
         Some(_) if report.dry_run => "all of them to embed at most".into(),
         Some(_) => {
             let reused =
-                if report.chunks_reused > 0 { format!(", {} reused", report.chunks_reused) } else { String::new() };
-            format!("{} embedded{reused}", report.chunks_embedded)
+                if report.chunks.reused > 0 { format!(", {} reused", report.chunks.reused) } else { String::new() };
+            format!("{} embedded{reused}", report.chunks.embedded)
         }
         None => "no vectors (--no-embed)".into(),
     };
     out.push_str(&format!(
         "{}, {vectors}; {} written; generation {}; {:.1} s\n",
-        count(report.chunks_written, "chunk"),
+        count(report.chunks.written, "chunk"),
         bytes(report.bytes_written),
         report.generation,
         report.seconds

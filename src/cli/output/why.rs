@@ -1,9 +1,6 @@
 //! Why a file is in the index or not, and why it is not among the results of a query: for people.
 
-use rag::{
-    serve::wire::{Chunk, Leg, Place, WhyNotResult, WhyResult},
-    types::{Lines, Pages},
-};
+use rag::serve::wire::{Chunk, Leg, Place, WhyNotResult, WhyResult};
 
 use super::{Screen, Style, count, places::Places, sanitize};
 
@@ -13,7 +10,7 @@ pub fn why(screen: &Screen, places: &Places, result: &WhyResult) -> String {
     let place = places.show(screen, &result.file, None, None);
     let mut out = format!("{}  {place}\n", screen.paint(style, word));
     out.push_str(&format!("  {}\n", sanitize::line(&result.message)));
-    match result.state {
+    match result.state.as_deref() {
         Some("stale") => out.push_str("  its file has changed since; `rag ingest` brings the index up to date\n"),
         Some(_) => out.push_str("  its file is gone; `rag ingest` of its folder takes it out\n"),
         None => {}
@@ -46,9 +43,7 @@ pub fn why(screen: &Screen, places: &Places, result: &WhyResult) -> String {
 }
 
 fn place_of(screen: &Screen, places: &Places, chunk: &Chunk) -> String {
-    let lines = chunk.lines.map(|[first, last]| Lines { first, last });
-    let pages = chunk.pages.map(|[first, last]| Pages { first, last });
-    places.show(screen, &chunk.path, lines, pages)
+    places.show(screen, &chunk.path, chunk.lines, chunk.pages)
 }
 
 /// The verdict, the chunk's places beside those of the last result, and the words it has and lacks.
@@ -60,8 +55,8 @@ pub fn why_not(screen: &Screen, places: &Places, result: &WhyNotResult) -> Strin
     };
     let id = result.best.as_ref().map(|best| best.chunk.chunk_id.to_string()).unwrap_or_default();
     let mut out = format!("{}  {place}  {}\n", screen.paint(style, word), screen.paint(Style::Dim, &id));
-    let reason = result.reason.map(|reason| format!("{}: ", reason.replace('_', " "))).unwrap_or_default();
-    out.push_str(&format!("  {reason}{}\n", sanitize::line(&result.message)));
+    let reason = result.reason.as_ref().map(|reason| format!("{}: ", reason.replace('_', " "))).unwrap_or_default();
+    out.push_str(&format!("  {}{}\n", sanitize::line(&reason), sanitize::line(&result.message)));
     if let Some(remedy) = &result.remedy {
         out.push_str(&format!("  to see it: {}\n", sanitize::line(remedy)));
     }

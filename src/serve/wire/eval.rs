@@ -1,80 +1,89 @@
 //! What `rag eval --json` and `rag tune --json` print.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt, marker::PhantomData};
 
-use serde::{Serialize, Serializer};
+use serde::{
+    Deserialize, Deserializer, Serialize, Serializer,
+    de::{IgnoredAny, MapAccess, Visitor},
+};
 
-use super::rounded64;
+use super::{Word, rounded64};
 use crate::retrieve::eval::{Comparison, Estimate, Metric};
 
 /// `rag eval --json`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EvalResult {
-    pub schema: &'static str,
+    pub schema: Word,
     /// The collection's folder; absent where the index there is was asked.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collection: Option<String>,
     /// Questions that were averaged over.
     pub queries: usize,
     /// Documents of the collection or the index; absent where only files were compared.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub documents: Option<usize>,
     /// With `--auto`.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub made: Option<EvalMade>,
     /// Of the first configuration.
     pub metrics: EvalMetrics,
     /// In the order asked for; of two compared files none.
     pub configurations: Vec<EvalMeasured>,
     /// What `--compare` was asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comparison: Option<EvalComparison>,
     /// What `--fail-under` was asked for.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bars: Vec<EvalBar>,
     pub warnings: Vec<String>,
 }
 
 /// Questions that were made from the documents.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EvalMade {
     pub seed: u64,
     /// How many of each kind.
-    pub kinds: BTreeMap<&'static str, usize>,
+    pub kinds: BTreeMap<Word, usize>,
+}
+
+impl EvalMade {
+    pub fn new(seed: u64, kinds: BTreeMap<&'static str, usize>) -> Self {
+        Self { seed, kinds: kinds.into_iter().map(|(kind, number)| (kind.into(), number)).collect() }
+    }
 }
 
 /// A configuration and how it did.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EvalMeasured {
     pub configuration: EvalConfiguration,
     pub metrics: EvalMetrics,
     pub chunks: u64,
     pub seconds: EvalSeconds,
     /// Against the first configuration; absent for that one.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against_first: Option<EvalDifferences>,
     /// With `--per-query`.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per_query: Option<Vec<EvalQuery>>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EvalConfiguration {
-    pub mode: &'static str,
+    pub mode: Word,
     /// Absent where one leg alone searches.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub fusion: Option<&'static str>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fusion: Option<Word>,
     /// Absent: the default of the fusion.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alpha: Option<f64>,
     /// Absent: as the index was cut.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chunk_tokens: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chunk_overlap: Option<usize>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct EvalSeconds {
     /// Filling the index; 0 for a configuration that found it filled.
     pub ingest: f64,
@@ -82,7 +91,7 @@ pub struct EvalSeconds {
 }
 
 /// One question's values.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EvalQuery {
     pub id: String,
     /// Relevance of the question as a whole, 0..1.
@@ -93,7 +102,7 @@ pub struct EvalQuery {
 }
 
 /// Two runs, question by question: the second one over the first.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EvalComparison {
     pub first: String,
     pub second: String,
@@ -102,7 +111,7 @@ pub struct EvalComparison {
     pub differences: EvalDifferences,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EvalBar {
     pub metric: String,
     pub at_least: f64,
@@ -111,7 +120,7 @@ pub struct EvalBar {
     pub met: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct EvalInterval {
     pub mean: f64,
     pub low: f64,
@@ -125,7 +134,7 @@ impl From<Estimate> for EvalInterval {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct EvalDifference {
     #[serde(flatten)]
     pub difference: EvalInterval,
@@ -157,6 +166,36 @@ impl<T: Serialize> Serialize for ByMetric<T> {
     }
 }
 
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for ByMetric<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_map(Table(PhantomData))
+    }
+}
+
+/// Reads a table in its own order. A metric that this program does not know is passed over.
+struct Table<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for Table<T> {
+    type Value = ByMetric<T>;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("an object with a field for each metric")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ByMetric<T>, A::Error> {
+        let mut table = Vec::new();
+        while let Some(name) = map.next_key::<String>()? {
+            match name.parse() {
+                Ok(metric) => table.push((metric, map.next_value()?)),
+                Err(_) => {
+                    map.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        Ok(ByMetric(table))
+    }
+}
+
 impl<T> ByMetric<T> {
     pub fn new(metrics: &[Metric], values: impl IntoIterator<Item = impl Into<T>>) -> Self {
         Self(metrics.iter().copied().zip(values.into_iter().map(Into::into)).collect())
@@ -164,40 +203,40 @@ impl<T> ByMetric<T> {
 }
 
 /// `rag tune --json`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TuneResult {
-    pub schema: &'static str,
+    pub schema: Word,
     pub queries: usize,
     /// Absent where questions were given.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub made: Option<EvalMade>,
     pub settings: Vec<TuneSetting>,
     /// The file that the proposals were written to, if they were.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written: Option<String>,
     pub warnings: Vec<String>,
 }
 
 /// One setting, the values that were tried, and what to do.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TuneSetting {
     /// As in `rag config`.
-    pub key: &'static str,
+    pub key: Word,
     /// What the values are compared by.
     pub metric: String,
     pub current: f64,
     /// Absent: keep what is.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proposal: Option<f64>,
     /// By value; the current one among them.
     pub trials: Vec<TuneTrial>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct TuneTrial {
     pub value: f64,
     pub estimate: EvalInterval,
     /// Absent for the current value.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against_current: Option<EvalDifference>,
 }

@@ -1,13 +1,30 @@
-//! What the verbs that keep an index in order say: compact, reembed, migrate, doctor, models.
+//! What the verbs that keep an index in order say: verify, compact, reembed, migrate, doctor, models.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::Space;
+use super::{Space, Word};
+
+/// `rag verify --json`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct VerifyResult {
+    pub schema: Word,
+    pub index: String,
+    pub generation: Option<u64>,
+    pub sound: bool,
+    pub faults: Vec<String>,
+    /// Files whose checksum was computed, and their bytes.
+    pub files: u64,
+    pub bytes: u64,
+    /// What follows from something else was made anew, too.
+    pub paranoid: bool,
+    /// Files that no generation names: of a run that goes on now, or of one that was cut off; the next writer removes them.
+    pub orphans: Vec<String>,
+}
 
 /// `rag compact --json`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CompactResult {
-    pub schema: &'static str,
+    pub schema: Word,
     pub index: String,
     pub generation: u64,
     /// False: there was nothing to merge or to drop, and nothing was written.
@@ -22,16 +39,16 @@ pub struct CompactResult {
     pub seconds: f64,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CompactSegments {
     pub text: u64,
     pub vectors: u64,
 }
 
 /// `rag export --out FILE --json`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ExportResult {
-    pub schema: &'static str,
+    pub schema: Word,
     pub documents: u64,
     pub chunks: u64,
     pub bytes: u64,
@@ -40,9 +57,9 @@ pub struct ExportResult {
 }
 
 /// `rag reembed --json`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ReembedResult {
-    pub schema: &'static str,
+    pub schema: Word,
     pub index: String,
     pub generation: u64,
     /// In force now; null without vectors.
@@ -63,26 +80,26 @@ pub struct ReembedResult {
 }
 
 /// `rag doctor --json`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DoctorResult {
-    pub schema: &'static str,
+    pub schema: Word,
     pub index: String,
     /// No check failed; warnings count for nothing.
     pub healthy: bool,
     pub checks: Vec<DoctorCheck>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DoctorCheck {
-    pub name: &'static str,
+    pub name: Word,
     pub state: DoctorState,
     pub message: String,
     /// What mends it: a command, or what to do.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fix: Option<String>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DoctorState {
     Ok,
@@ -93,9 +110,9 @@ pub enum DoctorState {
 }
 
 /// `rag migrate --json`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MigrateResult {
-    pub schema: &'static str,
+    pub schema: Word,
     pub index: String,
     /// Format of the index, before and after.
     pub from: u32,

@@ -2,18 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::{Pair, lines, pages, rfc3339};
+use super::{Pair, Word, lines, pages, rfc3339};
 use crate::{
     index::{ChunkRecord, Problem, Snapshot, SourceRecord, Status},
     types::{ChunkId, EmbeddingSpace, SourceId, Span},
 };
 
 /// One line of `rag export`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ExportedDocument {
-    pub schema: &'static str,
+    pub schema: Word,
     pub source_id: SourceId,
     pub collection: String,
     /// Empty: the folder that holds the index.
@@ -26,7 +26,7 @@ pub struct ExportedDocument {
     pub format: String,
     pub lang: Option<String>,
     pub status: Status,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<Problem>,
     pub size: u64,
     /// RFC 3339, UTC.
@@ -34,55 +34,55 @@ pub struct ExportedDocument {
     pub mtime_ns: i64,
     pub blake3: String,
     pub pipeline: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub encoding: Option<String>,
     pub tags: BTreeMap<String, String>,
     pub metadata: BTreeMap<String, String>,
     /// The text, every chunk at its own byte; absent where there are `pages`.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// Where sections of `text` begin.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sections: Vec<ExportedSection>,
     /// Of a document with pages: the chunks that begin on each.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pages: Option<Vec<ExportedPage>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page_count: Option<u32>,
     /// Bytes of the extracted text.
     pub text_bytes: u64,
     /// With `--vectors`: what the vectors are comparable with.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub space: Option<ExportedSpace>,
     /// With `--vectors`.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chunks: Option<Vec<ExportedChunk>>,
 }
 
 /// From `start` on, a byte of the text it stands beside, chunks are under this heading path.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ExportedSection {
     pub start: usize,
     pub heading: Vec<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ExportedPage {
     pub number: u32,
     pub text: String,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sections: Vec<ExportedSection>,
 }
 
 /// An embedding space by its name: `id` is equal where everything that makes vectors comparable is.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ExportedSpace {
     pub id: String,
     pub model: String,
     pub dim: usize,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ExportedChunk {
     pub chunk_id: ChunkId,
     pub byte_range: [usize; 2],
@@ -94,13 +94,13 @@ pub struct ExportedChunk {
     pub tokens: u32,
     pub fertility: f32,
     pub code_share: f32,
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub context: String,
     pub text: String,
     /// Hex of 16 bytes; absent in an index without vectors, as is `vector`.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub embed_hash: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vector: Option<Vec<f32>>,
 }
 
@@ -110,7 +110,7 @@ impl ExportedDocument {
         let has_pages = source.pages.is_some() && chunks.iter().any(|chunk| chunk.pages.is_some());
         let (text, sections) = if has_pages { (None, Vec::new()) } else { flat(chunks) };
         Self {
-            schema: "rag.document/1",
+            schema: "rag.document/1".into(),
             source_id: source.id,
             path: source.display_path(),
             collection: source.collection,

@@ -1,8 +1,8 @@
 //! `rag why --json` and `rag why-not --json`.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::{Chunk, HitExplain, SourceSummary, freshness_word, rounded};
+use super::{Chunk, HitExplain, SourceSummary, Word, freshness_word, rounded};
 use crate::{
     index::{ChunkRecord, SourceRecord},
     ingest, retrieve,
@@ -10,27 +10,27 @@ use crate::{
 };
 
 /// `rag why --json`: whether a file is in the index, and by which rule not.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WhyResult {
-    pub schema: &'static str,
+    pub schema: Word,
     pub file: String,
     /// It has chunks that can be found.
     pub indexed: bool,
     /// One stable word: `indexed`, `failed`, `skipped`, `empty`, or the rule that left it out.
-    pub reason: &'static str,
+    pub reason: Word,
     pub message: String,
     /// The ignore file that says so, its line (from 1) and the pattern there.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<Rule>,
     /// `stale`: the file has changed since it was ingested; `missing`: it is gone.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub state: Option<&'static str>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<Word>,
     pub generation: u64,
     pub document: Option<SourceSummary>,
     pub chunks: Vec<Chunk>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Rule {
     pub file: String,
     pub line: Option<usize>,
@@ -48,13 +48,13 @@ impl WhyResult {
         chunks: &[ChunkRecord],
     ) -> Self {
         Self {
-            schema: "rag.why/1",
+            schema: "rag.why/1".into(),
             file,
             indexed: !chunks.is_empty(),
-            reason,
+            reason: reason.into(),
             message,
             rule: None,
-            state: freshness_word(freshness),
+            state: freshness_word(freshness).map(Word::Borrowed),
             generation,
             document: Some(SourceSummary::from(source)),
             chunks: chunks.iter().map(Chunk::from).collect(),
@@ -69,10 +69,10 @@ impl WhyResult {
             pattern: rule.pattern.clone(),
         });
         Self {
-            schema: "rag.why/1",
+            schema: "rag.why/1".into(),
             file,
             indexed: false,
-            reason: why.reason,
+            reason: why.reason.into(),
             message: why.message.clone(),
             rule,
             state: None,
@@ -84,9 +84,9 @@ impl WhyResult {
 }
 
 /// `rag why-not --json`: where a document stands in a query, and what kept it out of the results.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WhyNotResult {
-    pub schema: &'static str,
+    pub schema: Word,
     pub query: String,
     pub file: String,
     pub source_id: Option<SourceId>,
@@ -94,10 +94,10 @@ pub struct WhyNotResult {
     pub found: Option<usize>,
     /// One stable word for what kept it out: `not_indexed`, `no_chunk`, `collection`, `filter`, `no_word`, `no_vector`,
     /// `depth`, `approximate`, `min_score`, `copy`, `per_source`, `mmr`, `rerank`, `rank`, `named`; null if found.
-    pub reason: Option<&'static str>,
+    pub reason: Option<Word>,
     pub message: String,
     /// The flag that would show it.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remedy: Option<String>,
     pub best: Option<Place>,
     /// The last result that is shown.
@@ -106,13 +106,13 @@ pub struct WhyNotResult {
     pub compared: usize,
     pub words: Words,
     /// Of a file that is not in the index: as `rag why` has it.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<WhyResult>,
     pub notes: Vec<String>,
 }
 
 /// A chunk in all lists.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Place {
     /// In the fused list of everything, of `best`; among the results, of `last`.
     pub rank: Option<usize>,
@@ -122,7 +122,7 @@ pub struct Place {
     pub explain: HitExplain,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Words {
     pub held: Vec<String>,
     /// By other chunks of the document alone.
@@ -141,12 +141,12 @@ impl WhyNotResult {
             }),
         };
         Self {
-            schema: "rag.why-not/1",
+            schema: "rag.why-not/1".into(),
             query: query.text.clone(),
             file: source.display_path(),
             source_id: Some(source.id),
             found: answer.found,
-            reason,
+            reason: reason.map(Word::Borrowed),
             message,
             remedy,
             best: answer.best.as_ref().map(|best| Place {
@@ -178,12 +178,12 @@ impl WhyNotResult {
     /// Of a file that is not.
     pub fn not_indexed(query: &retrieve::Query, why: WhyResult) -> Self {
         Self {
-            schema: "rag.why-not/1",
+            schema: "rag.why-not/1".into(),
             query: query.text.clone(),
             file: why.file.clone(),
             source_id: why.document.as_ref().map(|document| document.source_id),
             found: None,
-            reason: Some("not_indexed"),
+            reason: Some("not_indexed".into()),
             message: format!("it is not in the index: {}", why.message),
             remedy: None,
             best: None,

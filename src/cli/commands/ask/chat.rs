@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead as _, IsTerminal as _};
 
-use rag::retrieve::Answer;
+use rag::serve::wire::AnswerResult;
 
 use super::Asker;
 use crate::cli::{
@@ -40,7 +40,7 @@ pub fn run(asker: &mut Asker<'_>) -> Result<u8, Failure> {
     if is_person {
         asker.context.screen.note("/help lists what can be said besides questions; Ctrl-D leaves");
     }
-    let mut last: Option<Answer> = None;
+    let mut last: Option<AnswerResult> = None;
     let mut code = exit::OK;
     let mut first = asker.args.text.clone();
     loop {
@@ -120,17 +120,16 @@ fn read(line: &str) -> Line<'_> {
     }
 }
 
-fn sources(asker: &Asker<'_>, last: Option<&Answer>) -> Result<(), Failure> {
+fn sources(asker: &Asker<'_>, last: Option<&AnswerResult>) -> Result<(), Failure> {
     let screen = &asker.context.screen;
-    let places = asker.context.place.places(&asker.snapshot);
-    match last.map(|answer| answer::sources(screen, &places, answer)).filter(|list| !list.is_empty()) {
+    match last.map(|answer| answer::sources(screen, &asker.places, answer)).filter(|list| !list.is_empty()) {
         Some(list) => screen.print(&list)?,
         None => screen.note("no answer has sources yet"),
     }
     Ok(())
 }
 
-fn open(asker: &Asker<'_>, last: Option<&Answer>, n: Result<u32, &str>) -> Result<(), Failure> {
+fn open(asker: &Asker<'_>, last: Option<&AnswerResult>, n: Result<u32, &str>) -> Result<(), Failure> {
     let screen = &asker.context.screen;
     let Some(answer) = last else {
         screen.note("no answer has sources yet");
@@ -138,10 +137,7 @@ fn open(asker: &Asker<'_>, last: Option<&Answer>, n: Result<u32, &str>) -> Resul
     };
     let source = n.ok().and_then(|n| answer.sources.iter().find(|source| source.n == n));
     match (source, n) {
-        (Some(source), _) => {
-            let places = asker.context.place.places(&asker.snapshot);
-            screen.print(&answer::source(screen, &places, source))?;
-        }
+        (Some(source), _) => screen.print(&answer::source(screen, &asker.places, source))?,
         (None, Ok(n)) => screen.note(&format!("the last answer has no source [{n}]")),
         (None, Err("")) => screen.note("say which source: /open 1"),
         (None, Err(word)) => screen.note(&format!("`{word}` is not the number of a source")),

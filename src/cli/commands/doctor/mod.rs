@@ -49,7 +49,7 @@ impl Doctor<'_> {
     }
 
     fn add(&mut self, name: &'static str, state: DoctorState, message: impl Into<String>, fix: Option<String>) {
-        self.checks.push(DoctorCheck { name, state, message: message.into(), fix });
+        self.checks.push(DoctorCheck { name: name.into(), state, message: message.into(), fix });
     }
 
     /// A command for this index, as it is to be typed.
@@ -82,7 +82,7 @@ pub fn run(global: &Global, args: &Args) -> Result<u8, Failure> {
     let checks = doctor.checks;
     let failed = checks.iter().filter(|check| check.state == DoctorState::Failed).count();
     let index = place.dir.display().to_string();
-    let result = DoctorResult { schema: "rag.doctor/1", index, healthy: failed == 0, checks };
+    let result = DoctorResult { schema: "rag.doctor/1".into(), index, healthy: failed == 0, checks };
     if screen.json {
         screen.print_json(&result)?;
     } else {

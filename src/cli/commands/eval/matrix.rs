@@ -140,8 +140,8 @@ impl Configuration {
     pub fn wire(&self) -> wire::EvalConfiguration {
         let is_hybrid = self.query.mode == Mode::Hybrid;
         wire::EvalConfiguration {
-            mode: wire::mode_word(self.query.mode),
-            fusion: is_hybrid.then(|| wire::fusion_word(self.query.fusion)),
+            mode: wire::mode_word(self.query.mode).into(),
+            fusion: is_hybrid.then(|| wire::fusion_word(self.query.fusion).into()),
             alpha: self.query.alpha.filter(|_| is_hybrid).map(wire::rounded),
             chunk_tokens: self.cut.map(|cut| cut.tokens),
             chunk_overlap: self.cut.map(|cut| cut.overlap),

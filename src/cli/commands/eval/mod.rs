@@ -165,7 +165,7 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
         compared((path.display().to_string(), &old), (measured[0].configuration.label(), &measured[0].scores))
     });
     let mut result = report(&args, &metrics, &set, &measured, comparison);
-    result.made = made.map(|made| wire::EvalMade { seed: args.make.seed, kinds: made.kinds });
+    result.made = made.map(|made| wire::EvalMade::new(args.make.seed, made.kinds));
     print(context, &result)
 }
 
@@ -198,7 +198,7 @@ fn saved(context: &Context, args: &Args, metrics: &[Metric], first: &Path, secon
     let means: Vec<(Metric, f64)> =
         comparison.second_metrics.0.iter().map(|(metric, value)| (*metric, value.mean)).collect();
     let result = wire::EvalResult {
-        schema: "rag.eval/1",
+        schema: "rag.eval/1".into(),
         collection: args.dir.as_deref().map(shown),
         queries: old.queries.len(),
         documents: None,
@@ -236,7 +236,7 @@ fn report(
         per_query: args.per_query.then(|| per_query(one)),
     });
     wire::EvalResult {
-        schema: "rag.eval/1",
+        schema: "rag.eval/1".into(),
         collection: args.dir.as_ref().map(|dir| dir.display().to_string()),
         queries: measured[0].scores.queries.len(),
         documents: Some(measured[0].documents),

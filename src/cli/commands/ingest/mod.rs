@@ -8,10 +8,10 @@ use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use rag::{
     ingest::{
-        self, Loaders, Options, Report,
+        self, Loaders, Options,
         extract::{Passwords, Worker},
     },
-    serve::wire,
+    serve::wire::IngestReport,
     types::{Cancel, Kind},
 };
 use sources::Sources;
@@ -171,20 +171,14 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
     };
     let cancel = Cancel::default();
     if !args.watch {
-        let done = once((context, &args, &options), &cancel, || heed_signals(&cancel))?;
-        print(context, &args, &done)?;
-        return Ok(exit_code(&args, &done.report));
+        let report = once((context, &args, &options), &cancel, || heed_signals(&cancel))?;
+        print(context, &args, &report)?;
+        return Ok(exit_code(&args, &report));
     }
     if !options.given.is_empty() || !options.pages.is_empty() {
         return Err(Failure::usage("`--watch` is for files and folders, not for standard input and pages"));
     }
     watch::watch((context, &args, &options), &cancel)
-}
-
-/// What a run did, and which embedder with.
-struct Done {
-    report: Report,
-    embedder: Option<String>,
 }
 
 /// One run, from opening the index to closing it.
@@ -193,7 +187,7 @@ fn once(
     (context, args, options): (&Context, &Args, &Options),
     cancel: &Cancel,
     before_changes: impl FnOnce() -> Result<(), Failure>,
-) -> Result<Done, Failure> {
+) -> Result<IngestReport, Failure> {
     let (place, screen) = (&context.place, &context.screen);
     let workshop = place.workshop(&context.config, &args.embed, args.dry_run, screen, cancel)?;
     let embedder = workshop.embedder.as_deref();
@@ -210,7 +204,7 @@ fn once(
         let _ = std::fs::remove_dir_all(&place.dir);
     }
     let embedder = embedder.map(|embedder| format!("{}, {}", embedder.space().model, embedder.backend()));
-    Ok(Done { report: result?, embedder })
+    Ok(IngestReport::new(&result?, embedder))
 }
 
 /// Lets signals ask for a stop. Until then one simply ends the process: nothing was begun.
@@ -218,10 +212,10 @@ fn heed_signals(cancel: &Cancel) -> Result<(), Failure> {
     signals::watch(cancel).map_err(|error| Failure::new(Kind::Io, format!("cannot watch signals: {error}")))
 }
 
-fn print(context: &Context, args: &Args, done: &Done) -> Result<(), Failure> {
-    let (screen, report) = (&context.screen, &done.report);
-    let nothing = [&report.added, &report.updated, &report.unchanged, &report.moved, &report.skipped, &report.failed];
-    if nothing.iter().all(|list| list.is_empty()) {
+fn print(context: &Context, args: &Args, report: &IngestReport) -> Result<(), Failure> {
+    let screen = &context.screen;
+    let nothing = [&report.added, &report.updated, &report.moved, &report.skipped, &report.failed];
+    if report.unchanged == 0 && nothing.iter().all(|list| list.is_empty()) {
         let hidden = match report.ignored {
             0 => String::new(),
             n => format!(" ({n} hidden or ignored: `--hidden`, `--no-ignore`)"),
@@ -230,14 +224,14 @@ fn print(context: &Context, args: &Args, done: &Done) -> Result<(), Failure> {
         screen.note(&format!("no file to ingest under {}{hidden}", paths.join(", ")));
     }
     if screen.json {
-        screen.print_json(&wire::IngestReport::new(report, done.embedder.clone()))?;
+        screen.print_json(report)?;
     } else {
-        screen.print(&summary::text(screen, report, done.embedder.as_deref()))?;
+        screen.print(&summary::text(screen, report))?;
     }
     Ok(())
 }
 
-fn exit_code(args: &Args, report: &Report) -> u8 {
+fn exit_code(args: &Args, report: &IngestReport) -> u8 {
     if report.interrupted {
         exit::INTERRUPTED
     } else if !report.failed.is_empty() || (args.strict && !report.warnings.is_empty()) {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use rag::{
     ingest::{Options, Watch},
+    serve::wire::IngestReport,
     types::Cancel,
 };
 
@@ -21,18 +22,18 @@ pub fn watch((context, args, options): (&Context, &Args, &Options), cancel: &Can
     if let Some(why) = watch.blind() {
         screen.note(why);
     }
-    let mut done = once((context, args, options), cancel, || heed_signals(cancel))?;
-    print(context, args, &done)?;
+    let mut report = once((context, args, options), cancel, || heed_signals(cancel))?;
+    print(context, args, &report)?;
     while !cancel.is_asked() {
         if !screen.json {
             screen.note("watching; Ctrl-C ends it");
         }
-        let pause = Duration::try_from_secs_f64(done.report.seconds * RESTS).unwrap_or_default();
-        if !next(&watch, pause, (context, args, options), cancel, &mut done)? {
+        let pause = Duration::try_from_secs_f64(report.seconds * RESTS).unwrap_or_default();
+        if !next(&watch, pause, (context, args, options), cancel, &mut report)? {
             break;
         }
     }
-    Ok(if cancel.is_asked() { exit::INTERRUPTED } else { exit_code(args, &done.report) })
+    Ok(if cancel.is_asked() { exit::INTERRUPTED } else { exit_code(args, &report) })
 }
 
 /// Waits and runs until a run changes something or fails otherwise than the one before; prints that. `false`: stop.
@@ -41,16 +42,16 @@ fn next(
     pause: Duration,
     (context, args, options): (&Context, &Args, &Options),
     cancel: &Cancel,
-    last: &mut super::Done,
+    last: &mut IngestReport,
 ) -> Result<bool, Failure> {
     loop {
         if !watch.wait(pause, cancel) {
             return Ok(false);
         }
         match once((context, args, options), cancel, || Ok(())) {
-            Ok(done) => {
-                let is_news = done.report.bytes_written > 0 || done.report.failed != last.report.failed;
-                *last = done;
+            Ok(report) => {
+                let is_news = report.bytes_written > 0 || report.failed != last.failed;
+                *last = report;
                 if is_news {
                     print(context, args, last)?;
                     return Ok(true);

@@ -112,7 +112,7 @@ impl Tried {
         let mut trials: Vec<_> = self.others.iter().zip(&self.choice.comparisons).map(other).chain([current]).collect();
         trials.sort_by(|a, b| a.value.total_cmp(&b.value));
         let (metric, proposal) = (self.metric.clone(), self.proposal());
-        wire::TuneSetting { key: self.key, metric, current: self.current, proposal, trials }
+        wire::TuneSetting { key: self.key.into(), metric, current: self.current, proposal, trials }
     }
 }
 
@@ -190,9 +190,9 @@ fn finish(context: &Context, args: &Args, set: &Set, made: Option<&MadeSet>, tri
     }
     let kinds = made.map(|made| auto::kinds(&made.made));
     let result = wire::TuneResult {
-        schema: "rag.tune/1",
+        schema: "rag.tune/1".into(),
         queries: set.questions.len(),
-        made: kinds.map(|kinds| wire::EvalMade { seed: args.make.seed, kinds }),
+        made: kinds.map(|kinds| wire::EvalMade::new(args.make.seed, kinds)),
         settings: tried.iter().map(Tried::wire).collect(),
         written,
         warnings: set.warnings.clone(),
