@@ -3,6 +3,7 @@
 //! Useful for: walking, detecting, extracting, chunking, embedding and committing. Not for: searching, or printing.
 
 mod chunk;
+mod deposit;
 pub mod detect;
 pub mod document;
 mod embed;
@@ -34,10 +35,11 @@ mod walk;
 mod watch;
 mod why;
 
+pub use deposit::{Content, Deposit, DepositOptions, Deposited, Depositor, Prepared};
 pub use error::{Error, Result};
 pub use fetch::{NoPage, PageUrl};
 pub use freshness::freshness;
-pub use given::{Given, STDIN_ROOT};
+pub use given::{GIVEN_ROOT, Given, STDIN_ROOT};
 pub use import::{IMPORT_ROOT, ImportOptions, import};
 pub use loader::{Loaders, NoLoader};
 pub use page_readers::{Ocr, PageReaders};

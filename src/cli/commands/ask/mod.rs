@@ -28,7 +28,7 @@ use crate::cli::{
 };
 
 /// How many chunks are considered for passages, where `-k` does not say.
-const CANDIDATES: usize = 50;
+pub const CANDIDATES: usize = 50;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -259,7 +259,7 @@ impl<'a> Asker<'a> {
 }
 
 /// The user's own system prompt, from the settings or the file they name.
-fn system_prompt(config: &Config) -> Result<Option<String>, Failure> {
+pub fn system_prompt(config: &Config) -> Result<Option<String>, Failure> {
     let text = match (config.text("ask.system_prompt"), config.text("ask.system_prompt_file")) {
         (Some(_), Some(_)) => {
             return Err(Failure::usage("both `ask.system_prompt` and `ask.system_prompt_file` are set")
