@@ -159,3 +159,6 @@ fn check_tags(tags: &[String]) -> Result<BTreeMap<String, String>, Told> {
 fn shown(name: &str) -> String {
     name.chars().take(60).flat_map(char::escape_debug).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -175,3 +175,6 @@ impl Drop for Writes {
         self.closing.store(true, Ordering::SeqCst);
     }
 }
+
+#[cfg(test)]
+mod tests;

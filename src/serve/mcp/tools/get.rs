@@ -125,11 +125,13 @@ fn run(state: &State, _call: &Call, given: Map<String, Value>) -> Result<Reply, 
     put(&mut structure, "offset", Some(start));
     put(&mut structure, "total_bytes", Some(whole.len()));
     put(&mut structure, "truncated", Some(is_cut));
-    put(&mut structure, "next_offset", is_cut.then_some(next));
+    put(&mut structure, "next_offset", (is_cut && !has_lines).then_some(next));
     put(&mut structure, "passage_id", passage.as_ref().map(|chunk| chunk.id.to_string()));
     structure.extend(parts::document(&source));
     let mut shown = format!("{NOTICE}\n{}", Fence::new().around(&label, text));
-    if is_cut {
+    if is_cut && has_lines {
+        shown.push_str("These lines are more than one reply holds: ask for fewer.\n");
+    } else if is_cut {
         shown.push_str(&format!("More: call `get` again with offset {next} (of {} bytes).\n", whole.len()));
     }
     Ok(Reply { structure, text: shown, is_untrusted: true })

@@ -34,7 +34,8 @@ pub const TOOL: Tool = Tool {
     description: "Make the index agree with a file or folder on the machine of the server (new and changed files are \
                   read, vanished ones removed), or index a text under a name. Paths lead below the folders that the \
                   server was started with. Returns when it is on disk; progress is told meanwhile.",
-    effect: Effect::Adds,
+    // A folder's vanished files go.
+    effect: Effect::Removes,
     group: Group::Write,
     input,
     output,

@@ -109,3 +109,6 @@ fn within(name: &str, given: Option<u64>, (least, most): (u64, u64), default: u6
     }
     usize::try_from(number).map_err(|_| Told::usage(format!("`{name}` is too large")))
 }
+
+#[cfg(test)]
+mod tests;
