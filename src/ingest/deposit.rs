@@ -292,6 +292,11 @@ fn same_content(old: &SourceRecord, new: &SourceRecord) -> bool {
         && old.chunks == new.chunks
 }
 
+/// A text without what no reader sees, as it is kept of every document.
+pub fn clean_text(text: String) -> String {
+    clean::clean(text, &mut Removed::default())
+}
+
 /// Text as it stands.
 fn plain(task: &Task, reading: &Reading, hash: &str, text: &str) -> Option<Outcome> {
     let mut removed = Removed::default();

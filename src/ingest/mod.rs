@@ -35,7 +35,7 @@ mod walk;
 mod watch;
 mod why;
 
-pub use deposit::{Content, Deposit, DepositOptions, Deposited, Depositor, Prepared};
+pub use deposit::{Content, Deposit, DepositOptions, Deposited, Depositor, Prepared, clean_text};
 pub use error::{Error, Result};
 pub use fetch::{NoPage, PageUrl};
 pub use freshness::freshness;

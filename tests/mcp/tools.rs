@@ -101,10 +101,12 @@ fn search_pages_filters_and_adds_context() {
     let results = filtered["results"].as_array().unwrap();
     assert!(!results.is_empty() && results.iter().all(|hit| hit["path"].as_str().unwrap().ends_with(".pdf")));
     assert!(results.iter().all(|hit| hit["pages"].is_array()));
-    let around = client.call("search", json!({ "query": "holiday", "k": 1, "context": 1, "filter": "name:handbook.md" }));
+    let around =
+        client.call("search", json!({ "query": "holiday", "k": 1, "context": 1, "filter": "name:handbook.md" }));
     assert!(around["results"][0]["before"].is_string() || around["results"][0]["after"].is_string());
 
-    let nothing = client.call("search", json!({ "query": "zebra", "collection": "default", "filter": "type:pdf lang:xx" }));
+    let nothing =
+        client.call("search", json!({ "query": "zebra", "collection": "default", "filter": "type:pdf lang:xx" }));
     assert_eq!(nothing["results"], json!([]));
     for (wrong, words) in [
         (json!({ "query": "x", "collection": "nope" }), "no collection `nope`"),
@@ -214,7 +216,8 @@ fn documents_are_listed_page_by_page() {
         }
     }
     let listed = house.rag(["list", "--json"]).ok().json("rag.list/1");
-    let wanted: Vec<&str> = listed["documents"].as_array().unwrap().iter().map(|d| d["path"].as_str().unwrap()).collect();
+    let wanted: Vec<&str> =
+        listed["documents"].as_array().unwrap().iter().map(|d| d["path"].as_str().unwrap()).collect();
     assert_eq!(paths, wanted);
     let some = client.call("list_sources", json!({ "filter": "type:html" }));
     assert_eq!((&some["total"], &some["documents"][0]["type"]), (&json!(1), &json!("html")));
@@ -227,7 +230,8 @@ fn documents_are_listed_page_by_page() {
 fn memory_from_remembering_to_forgetting() {
     let house = House::new();
     let mut client = Client::start(&house, &[]);
-    let added = client.call("remember", json!({ "content": "Ada prefers metric units.", "key": "units", "tags": ["ada"] }));
+    let added =
+        client.call("remember", json!({ "content": "Ada prefers metric units.", "key": "units", "tags": ["ada"] }));
     assert_eq!((&added["state"], &added["namespace"]), (&json!("added"), &json!("default")));
     let replaced =
         client.call("remember", json!({ "content": "Ada prefers nautical miles.", "key": "units", "tags": ["ada"] }));
@@ -343,7 +347,8 @@ fn documents_are_resources_and_there_is_a_prompt() {
     assert_eq!(part["contents"][0]["text"].as_str().unwrap(), &text[10..]);
     let templates = client.ask("resources/templates/list", json!({}));
     assert_eq!(templates["resourceTemplates"][0]["uriTemplate"], "rag://doc/{id}");
-    for wrong in ["rag://doc/x", "rag://doc/0000000000000", "rag://other/x", "file:///etc/passwd", "", "rag://doc/../x"] {
+    for wrong in ["rag://doc/x", "rag://doc/0000000000000", "rag://other/x", "file:///etc/passwd", "", "rag://doc/../x"]
+    {
         client.ask_wrongly("resources/read", json!({ "uri": wrong }));
     }
     let prompts = client.ask("prompts/list", json!({}));

@@ -3,11 +3,12 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use super::{
-    CREATED, EXPIRES, MAX_CONTENT_BYTES, Memory, ROOT, UPDATED, check_key, check_namespace, check_tags, expires, id_of,
+    CONTENT, CREATED, EXPIRES, MAX_CONTENT_BYTES, Memory, ROOT, UPDATED, check_key, check_namespace, check_tags,
+    expires, id_of,
 };
 use crate::{
     index::{Compare, SourceRecord},
-    ingest::{Content, Deposit},
+    ingest::{Content, Deposit, clean_text},
     serve::{
         told::Told,
         writes::{Change, Done, Step, View},
@@ -48,6 +49,7 @@ pub fn made_key(content: &str) -> String {
 pub fn remember(memory: Remember, now_ms: i64) -> Result<(Change, String), Told> {
     let Remember { namespace, key, content, tags, ttl } = memory;
     check_namespace(&namespace)?;
+    let content = clean_text(content);
     if content.len() > MAX_CONTENT_BYTES {
         return Err(Told::usage(format!(
             "the content has {} bytes, at most {MAX_CONTENT_BYTES} are stored",
@@ -71,6 +73,7 @@ pub fn remember(memory: Remember, now_ms: i64) -> Result<(Change, String), Told>
         let mut metadata = BTreeMap::from([
             (CREATED.to_owned(), created.unwrap_or_else(|| now_ms.to_string())),
             (UPDATED.to_owned(), now_ms.to_string()),
+            (CONTENT.to_owned(), content.clone()),
         ]);
         metadata.extend(expires_ms.map(|at| (EXPIRES.to_owned(), at.to_string())));
         let mut steps = expired(view, now_ms, Some(id))?;
@@ -137,5 +140,5 @@ fn all_of(view: &View<'_>, namespace: &str) -> Result<Vec<SourceId>, Told> {
 }
 
 fn is_expired(record: &SourceRecord, now_ms: i64) -> bool {
-    Memory::new(record, &[]).expires_ms.is_some_and(|at| at <= now_ms)
+    Memory::new(record).expires_ms.is_some_and(|at| at <= now_ms)
 }

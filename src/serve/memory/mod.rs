@@ -42,6 +42,8 @@ pub const MAX_NAME_BYTES: usize = 128;
 /// The most tags of one memory.
 pub const MAX_TAGS: usize = 32;
 
+/// Key of a memory's metadata: its content. The index keeps the words of a text; white space between passages it does not.
+const CONTENT: &str = "content";
 /// Keys of a memory's metadata: milliseconds since 1970, as digits.
 const CREATED: &str = "created";
 const UPDATED: &str = "updated";
@@ -70,13 +72,13 @@ pub struct Memory {
 }
 
 impl Memory {
-    fn new(record: &SourceRecord, chunks: &[ChunkRecord]) -> Self {
+    fn new(record: &SourceRecord) -> Self {
         let time = |key: &str| record.metadata.get(key).and_then(|digits| digits.parse().ok());
         Self {
             id: record.id,
             namespace: record.collection.clone(),
             key: record.path.as_str().to_owned(),
-            content: stored_text(chunks),
+            content: record.metadata.get(CONTENT).cloned().unwrap_or_default(),
             tags: record.tags.keys().cloned().collect(),
             created_ms: time(CREATED).unwrap_or_default(),
             updated_ms: time(UPDATED).unwrap_or_default(),

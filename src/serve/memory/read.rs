@@ -74,7 +74,7 @@ pub fn recall(
     let mut memories = Vec::with_capacity(hits.hits.len());
     for hit in &hits.hits {
         if let Some(record) = snapshot.source(hit.chunk.source)? {
-            memories.push((Memory::new(&record, &snapshot.chunks_of(record.id)?), hit.relevance));
+            memories.push((Memory::new(&record), hit.relevance));
         }
     }
     Ok(Recalled { memories, strength: hits.strength, notes: Vec::new() })
@@ -96,7 +96,7 @@ pub fn list(
     let mut memories = Vec::new();
     for id in ids.iter().skip(skip).take(most) {
         if let Some(record) = snapshot.source(*id)? {
-            memories.push(Memory::new(&record, &snapshot.chunks_of(*id)?));
+            memories.push(Memory::new(&record));
         }
     }
     Ok(Page { memories, total: ids.len() })
