@@ -7,8 +7,8 @@ use clap::{Parser, Subcommand, ValueEnum};
 #[cfg(feature = "onnx")]
 use super::commands::models;
 use super::commands::{
-    ask, check, compact, completions, config, doctor, eval, export, import, ingest, list, man, migrate, query, reembed,
-    rm, show, status, tune, verify, why, why_not,
+    ask, check, compact, completions, config, doctor, eval, export, import, ingest, list, man, mcp, migrate, query,
+    reembed, rm, serve, show, status, tune, verify, why, why_not,
 };
 
 /// Ingest a folder, query it, ask it: hybrid search and checked citations, offline
@@ -32,6 +32,12 @@ pub struct Global {
     /// Use the index in this folder [default: $RAG_INDEX, else the nearest .rag from here upward, else ./.rag]
     #[arg(long, value_name = "DIR", global = true)]
     pub index: Option<PathBuf>,
+    /// Ask the `rag serve` at this address in place of an index here [default: $RAG_REMOTE]; its key comes from RAG_API_KEY
+    #[arg(long, value_name = "URL", global = true)]
+    pub remote: Option<String>,
+    /// Trust these certificates (PEM) of a server too
+    #[arg(long, value_name = "FILE", global = true)]
+    pub ca_file: Option<PathBuf>,
     /// Open an index of another user that others may write to
     #[arg(long, global = true)]
     pub trust_index: bool,
@@ -77,6 +83,8 @@ pub enum Command {
     WhyNot(why_not::Args),
     /// Check every checksum and every invariant of the index
     Verify(verify::Args),
+    /// Serve the index over HTTP
+    Serve(serve::Args),
     /// Measure retrieval on questions with judgements
     Eval(eval::Args),
     /// Propose settings that are better for these documents
@@ -96,6 +104,8 @@ pub enum Command {
     /// List the models that are here; install one or remove it
     #[cfg(feature = "onnx")]
     Models(models::Args),
+    /// Serve tools for agents: search, answers and memory, over standard input and output (MCP)
+    Mcp(mcp::Args),
     /// Show each setting and where its value comes from
     Config(config::Args),
     /// Print a completion script for a shell
@@ -120,6 +130,7 @@ impl Cli {
             | Command::WhyNot(_)
             | Command::Verify(_)
             | Command::Eval(_)
+            | Command::Serve(_)
             | Command::Tune(_)
             | Command::Compact(_)
             | Command::Reembed(_)
@@ -129,6 +140,7 @@ impl Cli {
             | Command::Migrate(_)
             | Command::Doctor(_)
             | Command::Man(_)
+            | Command::Mcp(_)
             | Command::Completions(_) => false,
             #[cfg(feature = "onnx")]
             Command::Models(_) => false,

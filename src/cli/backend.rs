@@ -219,6 +219,13 @@ impl Place {
         }
     }
 
+    /// The embedder of an index's space, prepared for many texts.
+    #[cfg(feature = "serve")]
+    pub fn embedder_of(&self, config: &Config, space: &EmbeddingSpace) -> Result<Box<dyn Embedder>, Failure> {
+        let flags = EmbedArgs::default();
+        self.embedder_for(space, &Wanted::new(config, &flags), &Cancel::default(), false)
+    }
+
     /// Who would embed for this index here: for `status`. Loads no model.
     pub fn embedder_name(&self, config: &Config, space: Option<&EmbeddingSpace>) -> Option<String> {
         let space = space?;
@@ -589,7 +596,7 @@ fn key(own: &'static str, file: Option<&str>, url: &str) -> Result<Option<Key>, 
     if let Some(path) = file {
         return key_of_file(path).map(Some);
     }
-    let common = env::text(env::KEY);
+    let common = env::common_key();
     Ok(common.or_else(|| is_openai(url).then(|| env::text(env::OPENAI_KEY)).flatten()).map(Key::new))
 }
 

@@ -160,6 +160,8 @@ pub const SETTINGS: &[Setting] = &[
         "put marks between the words of passages, against orders in documents",
     ),
     own("ask.unsupported", Shape::Choice(&["mark", "drop"]), Some("mark"), "what becomes of unsupported sentences"),
+    own("remote.ca_file", Shape::Text, None, "certificates (PEM) to trust of a server, besides those of the system"),
+    own("remote.allow_plaintext", Shape::Bool, Some("false"), "send a server's key over http:// to another machine"),
     own("output.color", Shape::Choice(&["auto", "always", "never"]), Some("auto"), "colour on the terminal"),
 ];
 
@@ -243,6 +245,15 @@ impl Config {
             }
         }
         Ok(config)
+    }
+
+    /// blake3 of every setting that an answer can depend on, in hex: equal where the same command says the same.
+    pub fn fingerprint(&self) -> String {
+        let mut hash = blake3::Hasher::new();
+        for (key, (value, _)) in self.values.iter().filter(|(key, _)| !key.starts_with("output.")) {
+            hash.update(format!("{key}={value:?}\n").as_bytes());
+        }
+        hash.finalize().to_hex().to_string()
     }
 
     /// What there is without any file or variable.

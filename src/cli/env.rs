@@ -1,10 +1,16 @@
 //! Every environment variable the program reads, in one list. Settings of `config` have variables of their own, named
 //! there.
 
-use std::{ffi::OsString, path::PathBuf};
+use std::{
+    ffi::OsString,
+    path::PathBuf,
+    sync::atomic::{AtomicBool, Ordering},
+};
 
 /// Index folder, where `--index` is not given.
 pub const INDEX: &str = "RAG_INDEX";
+/// Address of a server to ask, where neither `--remote` nor `--index` is given.
+pub const REMOTE: &str = "RAG_REMOTE";
 /// The user's configuration file, in place of `~/.config/rag/config.toml`.
 pub const CONFIG: &str = "RAG_CONFIG";
 /// Key of the LLM endpoint.
@@ -13,7 +19,8 @@ pub const LLM_KEY: &str = "RAG_LLM_API_KEY";
 pub const EMBED_KEY: &str = "RAG_EMBED_API_KEY";
 /// Key of the reranking endpoint.
 pub const RERANK_KEY: &str = "RAG_RERANK_API_KEY";
-/// Key for any of them, where its own variable is not set.
+/// Key for any of them, where its own variable is not set. Of a server the only one: `rag serve` asks its clients for it, and
+/// then no endpoint gets it ([`common_key`]); `--remote` shows it.
 pub const KEY: &str = "RAG_API_KEY";
 /// Used for `api.openai.com` alone.
 pub const OPENAI_KEY: &str = "OPENAI_API_KEY";
@@ -37,6 +44,18 @@ pub const NO_COLOR: &str = "NO_COLOR";
 pub const TERM: &str = "TERM";
 /// For crash tests: the process dies at the n-th change it makes to the index folder.
 pub const KILL_AT: &str = "RAG_KILL_AT";
+
+static KEY_IS_OURS: AtomicBool = AtomicBool::new(false);
+
+/// From now on [`KEY`] is the key that this process asks for, not one that it shows to others.
+pub fn keep_key() {
+    KEY_IS_OURS.store(true, Ordering::SeqCst);
+}
+
+/// The key for any endpoint.
+pub fn common_key() -> Option<String> {
+    if KEY_IS_OURS.load(Ordering::SeqCst) { None } else { text(KEY) }
+}
 
 /// A variable's value; empty counts as not set.
 pub fn os(name: &str) -> Option<OsString> {

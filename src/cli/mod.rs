@@ -12,6 +12,7 @@ mod freshness;
 #[cfg(feature = "onnx")]
 mod installed;
 mod output;
+mod remote;
 mod report;
 mod signals;
 

@@ -2,7 +2,11 @@
 
 use std::{ffi::OsString, io, io::Write as _, process::ExitCode};
 
-use rag::{index, ingest, model, retrieve, serve::wire, types::Kind};
+use rag::{
+    index, ingest, model, retrieve,
+    serve::{hints, wire},
+    types::Kind,
+};
 
 use super::{exit, output::sanitize};
 
@@ -104,14 +108,14 @@ impl From<io::Error> for Failure {
 
 impl From<index::Error> for Failure {
     fn from(error: index::Error) -> Self {
-        let hint = index_hint(&error);
+        let hint = hints::index(&error);
         Self::new(error.kind(), error.to_string()).hint_opt(hint)
     }
 }
 
 impl From<model::Error> for Failure {
     fn from(error: model::Error) -> Self {
-        let hint = model_hint(&error);
+        let hint = hints::model(&error);
         Self::new(error.kind(), error.to_string()).hint_opt(hint)
     }
 }
@@ -122,7 +126,7 @@ impl From<ingest::Error> for Failure {
             ingest::Error::Index(error) => error.into(),
             ingest::Error::Model(error) => error.into(),
             error => {
-                let hint = ingest_hint(&error);
+                let hint = hints::ingest(&error);
                 Self::new(error.kind(), error.to_string()).hint_opt(hint)
             }
         }
@@ -135,90 +139,11 @@ impl From<retrieve::Error> for Failure {
             retrieve::Error::Index(error) => error.into(),
             retrieve::Error::Model(error) => error.into(),
             error => {
-                let hint = retrieve_hint(&error);
+                let hint = hints::retrieve(&error);
                 Self::new(error.kind(), error.to_string()).hint_opt(hint)
             }
         }
     }
-}
-
-fn index_hint(error: &index::Error) -> Option<String> {
-    if let index::Error::NotAnIndex { .. } = error {
-        return Some("name an empty or a new folder with `--index DIR` or RAG_INDEX".into());
-    }
-    if let index::Error::Format { .. } = error {
-        return Some(
-            "a newer program made it: update this one, or ingest the sources into a new index with `--index DIR`"
-                .into(),
-        );
-    }
-    let hint = match error.kind() {
-        Kind::NotFound => "run `rag ingest PATH` first, or name the index with `--index DIR`",
-        Kind::Locked => {
-            "wait for it to end (`--wait 60s`); a lock whose process has died is free and needs no clean-up"
-        }
-        Kind::Corrupt => {
-            "`rag verify` names every damaged file; move the index folder away and run `rag ingest` again: the sources are not touched"
-        }
-        Kind::Incompatible => {
-            "query it with the program and model that made it, or ingest the sources into a new index with `--index DIR`"
-        }
-        Kind::Io => {
-            "nothing was lost: what was committed before is still there; free space or mend permissions, then run the command again"
-        }
-        Kind::Usage | Kind::Model | Kind::Cancelled | Kind::Bug => return None,
-    };
-    Some(hint.into())
-}
-
-#[expect(clippy::wildcard_enum_match_arm, reason = "most errors say enough by themselves")]
-fn model_hint(error: &model::Error) -> Option<String> {
-    let hint = match error {
-        model::Error::Unreachable { .. } => {
-            "is the server running, and the URL right? without it: `rag query --mode lexical`, `rag ask --extractive`"
-        }
-        model::Error::Unauthorized { .. } => {
-            "set the key in RAG_LLM_API_KEY (or RAG_EMBED_API_KEY, RAG_RERANK_API_KEY), or name a file with `llm.key_file` in your config"
-        }
-        model::Error::BadAnswer { .. } => "is this the URL of an OpenAI-style API? it usually ends in /v1",
-        model::Error::TimedOut { .. } => {
-            "`rag config` lists the timeouts: raise `llm.first_token_timeout` or `llm.idle_timeout`"
-        }
-        model::Error::TooLong { .. } => "lower `--context-tokens`, or start the server with a larger context",
-        model::Error::Options { .. } => "`rag config` lists the settings of endpoints (`llm.allow_plaintext` is one)",
-        model::Error::NoRuntime { .. } => "leave `--onnxruntime` away to use the built-in runtime",
-        _ => return None,
-    };
-    Some(hint.into())
-}
-
-#[expect(clippy::wildcard_enum_match_arm, reason = "most errors say enough by themselves")]
-fn ingest_hint(error: &ingest::Error) -> Option<String> {
-    let hint = match error {
-        ingest::Error::MissingPath { .. } => {
-            "check the spelling; nothing was changed. To remove documents that are gone for good use `rag rm`"
-        }
-        ingest::Error::BadPattern { .. } => "patterns are globs: `*.md`, `docs/**`, `!drafts/**`",
-        ingest::Error::EmptyFolder { .. } => {
-            "nothing was changed: is a disk not mounted? `--allow-empty` takes the documents out of the index"
-        }
-        ingest::Error::NoMatch { .. } => "quote patterns so that the shell does not expand them",
-        _ => return None,
-    };
-    Some(hint.into())
-}
-
-#[expect(clippy::wildcard_enum_match_arm, reason = "most errors say enough by themselves")]
-fn retrieve_hint(error: &retrieve::Error) -> Option<String> {
-    let hint = match error {
-        retrieve::Error::Filter { .. } => {
-            "for example: type:pdf path:guides/** mtime>=2026-01-01 title:\"release notes\""
-        }
-        retrieve::Error::UnknownField { .. } => "tags are written tag.KEY=VALUE, front matter meta.KEY=VALUE",
-        retrieve::Error::NoChunk { .. } => "ids change when a document changes; `rag query` prints the ones of now",
-        _ => return None,
-    };
-    Some(hint.into())
 }
 
 /// Says a failure on stderr and gives its exit code.

@@ -2,7 +2,9 @@
 //!
 //! Useful for: walking, detecting, extracting, chunking, embedding and committing. Not for: searching, or printing.
 
+mod arrivals;
 mod chunk;
+mod deposit;
 pub mod detect;
 pub mod document;
 mod embed;
@@ -28,21 +30,25 @@ mod report;
 mod roots;
 mod rules;
 mod run;
+mod scout;
 mod survey;
 mod version;
 mod walk;
 mod watch;
 mod why;
 
+pub use arrivals::{Arrival, Manifest, ManifestFile, ManifestWants, Times, arrive};
+pub use deposit::{Content, Deposit, DepositOptions, Deposited, Depositor, Prepared, clean_text};
 pub use error::{Error, Result};
 pub use fetch::{NoPage, PageUrl};
 pub use freshness::freshness;
-pub use given::{Given, STDIN_ROOT};
+pub use given::{GIVEN_ROOT, Given, STDIN_ROOT};
 pub use import::{IMPORT_ROOT, ImportOptions, import};
 pub use loader::{Loaders, NoLoader};
 pub use page_readers::{Ocr, PageReaders};
 pub use reembed::{ReembedOptions, Reembedded, reembed};
 pub use report::{Event, Observer, Outcome, Report};
+pub use scout::{ScoutOptions, Scouted, ScoutedFile, ScoutedRoot, scout};
 pub use watch::Watch;
 pub use why::{Rule, Why, WhyOptions, is_skipped, why};
 

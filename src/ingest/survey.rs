@@ -48,7 +48,7 @@ pub fn survey(
 ) -> Result<Option<Survey>> {
     let scanned_ns = now_ns();
     let patterns = Patterns::new(&options.include, &options.exclude)?;
-    let targets = walk::targets(&options.paths, &options.index_dir)?;
+    let targets = walk::targets(&options.paths, Some(&options.index_dir))?;
     let roots = roots(snapshot, options, &targets)?;
     let mut catalog: HashMap<SourceId, SourceRecord> =
         snapshot.sources(Some(&options.collection))?.into_iter().map(|record| (record.id, record)).collect();
@@ -56,7 +56,7 @@ pub fn survey(
     let mut found = Finds::default();
     let settings = walk::Settings {
         collection: &options.collection,
-        index_dir: &options.index_dir,
+        index_dir: Some(&options.index_dir),
         ignore_rules: options.ignore_rules,
         hidden: options.hidden,
         follow: options.follow,
@@ -139,7 +139,7 @@ fn roots(snapshot: &Snapshot, options: &Options, targets: &[Target]) -> Result<R
     }
     let on_disk = |name: &str| home.as_ref().is_some_and(|home| home.join(name).symlink_metadata().is_ok());
     for target in targets {
-        let is_taken = |name: &str| name == given::STDIN_ROOT || taken.contains(name) || on_disk(name);
+        let is_taken = |name: &str| given::RESERVED_ROOTS.contains(&name) || taken.contains(name) || on_disk(name);
         roots.adopt(&target.path, target.is_dir, &is_taken);
     }
     Ok(roots)

@@ -119,7 +119,8 @@ pub enum Item {
 /// What the walk is told.
 pub struct Settings<'a> {
     pub collection: &'a str,
-    pub index_dir: &'a Path,
+    /// Never walked into; `None` where the index is elsewhere.
+    pub index_dir: Option<&'a Path>,
     pub ignore_rules: bool,
     pub hidden: bool,
     pub follow: bool,
@@ -133,8 +134,8 @@ fn is_index(folder: &Path) -> bool {
 
 /// Resolves the given paths. Errors, before anything is done: `MissingPath`, `Unreadable`, `Options` for a path inside
 /// the index or for another index.
-pub fn targets(paths: &[PathBuf], index_dir: &Path) -> Result<Vec<Target>> {
-    let index_dir = resolve_if_there(index_dir);
+pub fn targets(paths: &[PathBuf], index_dir: Option<&Path>) -> Result<Vec<Target>> {
+    let index_dir = index_dir.map(resolve_if_there);
     let mut targets = Vec::new();
     for given in paths {
         let unreadable = |source: io::Error| {
@@ -151,7 +152,7 @@ pub fn targets(paths: &[PathBuf], index_dir: &Path) -> Result<Vec<Target>> {
             // A folder that cannot be listed must not look like an empty one.
             fs::read_dir(&path).map_err(unreadable)?;
         }
-        if path.starts_with(&index_dir) {
+        if index_dir.as_ref().is_some_and(|index_dir| path.starts_with(index_dir)) {
             return Err(Error::Options { what: format!("`{}` is inside the index itself", given.display()) });
         }
         if is_dir && is_index(&path) {
@@ -196,7 +197,7 @@ pub fn walk(
         roots,
         patterns,
         settings,
-        index_dir: resolve_if_there(settings.index_dir),
+        index_dir: settings.index_dir.map(resolve_if_there),
         seen: HashSet::new(),
         visited: HashSet::new(),
         links: Vec::new(),
@@ -229,7 +230,7 @@ struct Walker<'a> {
     roots: &'a Roots,
     patterns: &'a Patterns,
     settings: &'a Settings<'a>,
-    index_dir: PathBuf,
+    index_dir: Option<PathBuf>,
     /// Names that were handed out: targets may overlap.
     seen: HashSet<SourceId>,
     /// Real folders and files, while links are followed.
@@ -326,7 +327,7 @@ impl Walker<'_> {
             };
             let is_dir = metadata.is_dir();
             let below = place.strip_prefix(top).unwrap_or(&place);
-            if real == self.index_dir || (is_dir && is_index(&real)) {
+            if Some(&real) == self.index_dir.as_ref() || (is_dir && is_index(&real)) {
                 self.walked.ignored += 1;
                 continue;
             }
@@ -465,7 +466,7 @@ mod tests {
             let index_dir = self.path("index");
             let mut settings = Settings {
                 collection: "default",
-                index_dir: &index_dir,
+                index_dir: Some(&index_dir),
                 ignore_rules: true,
                 hidden: false,
                 follow: false,
@@ -475,7 +476,7 @@ mod tests {
             let home = fs::canonicalize(self.dir.path()).unwrap();
             let roots = Roots::new(Some(home), &BTreeMap::new());
             let given: Vec<_> = given.iter().map(|path| self.path(path)).collect();
-            let targets = targets(&given, &index_dir).unwrap();
+            let targets = targets(&given, Some(&index_dir)).unwrap();
             let mut seen = Seen::default();
             let walked = walk(&targets, &roots, patterns, &settings, &mut |item| {
                 seen.lines.push(match item {
@@ -548,7 +549,7 @@ mod tests {
     fn an_empty_folder_is_no_error_and_a_missing_one_is() {
         let tree = Tree::new(&[]);
         assert_eq!(tree.walk(&["."]), Seen { empty: 1, ..Seen::default() });
-        let missing = targets(&[tree.path("no")], &tree.path("index"));
+        let missing = targets(&[tree.path("no")], Some(&tree.path("index")));
         assert!(matches!(missing, Err(Error::MissingPath { .. })));
     }
 

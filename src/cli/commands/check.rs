@@ -9,7 +9,7 @@ use std::{
 use rag::{
     index::SourceRecord,
     retrieve::{self, File, Saved},
-    serve::wire,
+    serve::{api, wire},
 };
 
 use super::Context;
@@ -33,16 +33,26 @@ pub struct Args {
 }
 
 pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
+    if let Some(remote) = &context.remote {
+        let (_, answer) = saved(&args)?;
+        return print(context, &args, &remote.check(&api::CheckRequest { answer })?);
+    }
     let snapshot = context.place.open()?.snapshot()?;
+    let (saved, _) = saved(&args)?;
+    let places = context.place.places(&snapshot);
+    let checked = retrieve::check(&snapshot, &saved, &|source| file_of(&places, source))?;
+    print(context, &args, &wire::CheckResult::from(&checked))
+}
+
+/// The saved answer, and the text it was read from.
+fn saved(args: &Args) -> Result<(Saved, String), Failure> {
     let name = if args.file == "-" { "standard input" } else { args.file.as_str() };
     let text = read(&args.file).map_err(|why| Failure::usage(format!("cannot read `{name}`: {why}")))?;
     let saved = Saved::read(&text).map_err(|why| {
         Failure::usage(format!("`{name}` is no saved answer: {why}"))
             .hint("`rag ask … --json > FILE` saves one; so does the text that `rag ask` prints, sources included")
     })?;
-    let places = context.place.places(&snapshot);
-    let checked = retrieve::check(&snapshot, &saved, &|source| file_of(&places, source))?;
-    print(context, &args, &wire::CheckResult::from(&checked))
+    Ok((saved, text))
 }
 
 fn print(context: &Context, args: &Args, checked: &wire::CheckResult) -> Result<u8, Failure> {

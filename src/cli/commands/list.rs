@@ -3,11 +3,15 @@
 use rag::{
     index::{SourceRecord, Status},
     retrieve,
-    serve::wire,
+    serve::{api, wire},
 };
 
 use super::Context;
-use crate::cli::{exit, output::sources, report::Failure};
+use crate::cli::{
+    exit,
+    output::{places::Places, sources},
+    report::Failure,
+};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -23,6 +27,11 @@ pub struct Args {
 }
 
 pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
+    if let Some(remote) = &context.remote {
+        let Args { filter, collection, problems } = args;
+        let request = api::ListRequest { filter, collection, problems, ..api::ListRequest::default() };
+        return print(context, &Places::default(), &remote.list(&request)?);
+    }
     let snapshot = context.place.open()?.snapshot()?;
     let mut found: Vec<SourceRecord> = match args.filter.as_ref().filter(|filter| !filter.trim().is_empty()) {
         Some(filter) => snapshot.sources_where(&retrieve::filter::parse(filter)?, args.collection.as_deref())?,
@@ -32,11 +41,14 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
         found.retain(|source| source.status != Status::Indexed);
     }
     let listed = wire::ListResult::new(snapshot.generation(), &found);
+    print(context, &context.place.places(&snapshot), &listed)
+}
+
+fn print(context: &Context, places: &Places, listed: &wire::ListResult) -> Result<u8, Failure> {
     if context.screen.json {
-        context.screen.print_json(&listed)?;
+        context.screen.print_json(listed)?;
     } else {
-        let places = context.place.places(&snapshot);
-        context.screen.print(&sources::list(&context.screen, &places, &listed.documents))?;
+        context.screen.print(&sources::list(&context.screen, places, &listed.documents))?;
         if listed.documents.is_empty() {
             context.screen.note("no document matches");
         }

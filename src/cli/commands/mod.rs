@@ -13,12 +13,14 @@ pub mod import;
 pub mod ingest;
 pub mod list;
 pub mod man;
+pub mod mcp;
 pub mod migrate;
 #[cfg(feature = "onnx")]
 pub mod models;
 pub mod query;
 pub mod reembed;
 pub mod rm;
+pub mod serve;
 pub mod show;
 pub mod status;
 pub mod tune;
@@ -26,23 +28,32 @@ pub mod verify;
 pub mod why;
 pub mod why_not;
 
+use rag::serve::client::Client;
+
 use super::{
     args::{Cli, Command},
     backend::Place,
     config::{Config, files_with_secrets, is_open_to_others},
     output::Screen,
+    remote::Named,
     report::Failure,
 };
 
 /// What every verb gets: where the index is, the settings, and how to talk.
 pub struct Context {
     pub place: Place,
+    /// The server to ask in place of the index.
+    pub remote: Option<Client>,
     pub config: Config,
     pub screen: Screen,
 }
 
 /// Resolves the settings and runs the verb; gives the exit code.
 pub fn run(cli: Cli) -> Result<u8, Failure> {
+    let server = match Named::find(&cli.global)? {
+        Some(server) => server.serves(&cli.command)?.then_some(server),
+        None => None,
+    };
     if let Command::Completions(args) = &cli.command {
         return completions::run(args);
     }
@@ -53,12 +64,14 @@ pub fn run(cli: Cli) -> Result<u8, Failure> {
         return doctor::run(&cli.global, args);
     }
     let place = Place::find(&cli.global)?;
-    let config = Config::load(place.exists().then_some(place.dir.as_path()))?;
+    // A server obeys its own index's file, not that of one that happens to be here.
+    let config = Config::load((server.is_none() && place.exists()).then_some(place.dir.as_path()))?;
     let screen = Screen::new(&cli.global, &config);
     for path in files_with_secrets(&config).iter().filter(|path| is_open_to_others(path)) {
         screen.note(&format!("`{0}` holds secrets and others may read it; `chmod 600 {0}`", path.display()));
     }
-    let context = Context { place, config, screen };
+    let remote = server.map(|server| server.client(&cli.global, &config)).transpose()?;
+    let context = Context { place, remote, config, screen };
     match cli.command {
         Command::Ingest(args) => ingest::run(&context, args),
         Command::Query(args) => query::run(&context, args),
@@ -71,6 +84,7 @@ pub fn run(cli: Cli) -> Result<u8, Failure> {
         Command::Why(args) => why::run(&context, args),
         Command::WhyNot(args) => why_not::run(&context, args),
         Command::Verify(args) => verify::run(&context, args),
+        Command::Serve(args) => serve::run(&context, args),
         Command::Eval(args) => eval::run(&context, args),
         Command::Tune(args) => tune::run(&context, args),
         Command::Compact(args) => compact::run(&context, args),
@@ -83,6 +97,7 @@ pub fn run(cli: Cli) -> Result<u8, Failure> {
         Command::Models(args) => models::run(&context, args),
         Command::Doctor(args) => doctor::run(&cli.global, &args),
         Command::Man(args) => man::run(&args),
+        Command::Mcp(args) => mcp::run(&context, args),
         Command::Completions(args) => completions::run(&args),
     }
 }

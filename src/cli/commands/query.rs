@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use rag::{
     index::{Effort, QuerySyntax},
     retrieve::{self, Fusion, Mode, Query, Rerank},
-    serve::wire,
+    serve::{api, wire},
     types::ChunkId,
 };
 
@@ -17,6 +17,7 @@ use crate::cli::{
     config::Config,
     exit,
     output::{hits, places::Places, sanitize},
+    remote,
     report::Failure,
 };
 
@@ -196,6 +197,10 @@ impl SearchArgs {
 }
 
 pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
+    if let Some(remote) = &context.remote {
+        let found = remote.query(&args.request())?;
+        return print(context, args.format, &Places::default(), &found);
+    }
     let k = context.config.number("retrieve.k").unwrap_or(10);
     let mut query = args.search.to_query(args.text.unwrap_or_default(), &context.config, k);
     query.context = args.context;
@@ -210,15 +215,26 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
     let mut hits = retrieve::query(&snapshot, embedder.as_deref(), &query)?;
     context.place.freshness(&snapshot).mark(&mut hits);
     let found = wire::QueryResult::new(&query, &hits);
-    print(context, &args.format, &context.place.places(&snapshot), &found)
+    print(context, args.format, &context.place.places(&snapshot), &found)
 }
 
-fn print(
-    context: &Context,
-    format: &Option<Format>,
-    places: &Places,
-    found: &wire::QueryResult,
-) -> Result<u8, Failure> {
+impl Args {
+    /// The same for a server.
+    fn request(&self) -> api::QueryRequest {
+        api::QueryRequest {
+            text: self.text.clone().unwrap_or_default(),
+            like: self.like.clone(),
+            unlike: self.unlike.clone(),
+            context: (self.context > 0).then_some(self.context),
+            expand: self.expand.map(|Expand::Section| api::Expand::Section),
+            explain: self.explain,
+            flags: self.show_flags,
+            ..api::QueryRequest::searching(remote::search(&self.search))
+        }
+    }
+}
+
+fn print(context: &Context, format: Option<Format>, places: &Places, found: &wire::QueryResult) -> Result<u8, Failure> {
     let format = if context.screen.json { Format::Json } else { format.unwrap_or(Format::Text) };
     match format {
         Format::Json => context.screen.print_json(found)?,

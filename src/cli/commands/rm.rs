@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, ffi::OsString, time::Duration};
 
 use rag::{
     index::{Compare, Fact, Filter, Snapshot, SourceRecord},
-    serve::wire,
+    serve::{api, wire},
     types::{ChunkId, SourceId},
 };
 
@@ -14,6 +14,7 @@ use crate::cli::{
     backend::Place,
     exit,
     output::{count, sanitize},
+    remote,
     report::Failure,
 };
 
@@ -41,6 +42,16 @@ pub struct Args {
 }
 
 pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
+    if let Some(remote) = &context.remote {
+        let request = api::RemoveRequest {
+            what: args.what.iter().map(|what| remote::spelled(what)).collect(),
+            tags: args.tag.iter().cloned().collect(),
+            collection: args.collection.clone(),
+            purge: args.purge,
+            dry_run: args.dry_run,
+        };
+        return print(context, &remote.remove(&request)?);
+    }
     let index = context.place.open()?;
     if args.dry_run {
         let snapshot = index.snapshot()?;

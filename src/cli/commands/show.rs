@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use rag::{
     index::{ChunkRecord, Snapshot, SourceRecord},
-    serve::wire,
+    serve::{api, wire},
     types::{ChunkId, Kind, SourceId},
 };
 
@@ -13,6 +13,7 @@ use crate::cli::{
     backend::Place,
     exit,
     output::{places::Places, sources},
+    remote,
     report::Failure,
 };
 
@@ -30,6 +31,10 @@ pub struct Args {
 }
 
 pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
+    if let Some(remote) = &context.remote {
+        let request = api::ShowRequest { what: remote::spelled(&args.what), collection: args.collection.clone() };
+        return print(context, &args, &Places::default(), &remote.show(&request)?);
+    }
     let snapshot = context.place.open()?.snapshot()?;
     let (source, chunks) = find(&context.place, &snapshot, &args)?.unwrap_or_default();
     let shown = wire::ShowResult::new(snapshot.generation(), source.as_ref(), &chunks);

@@ -1,6 +1,10 @@
 //! `rag status`: what the index holds, by its own account, and what went wrong.
 
-use rag::{index::Facets, retrieve, serve::wire};
+use rag::{
+    index::Facets,
+    retrieve,
+    serve::{api, wire},
+};
 
 use super::Context;
 use crate::cli::{
@@ -26,6 +30,11 @@ pub struct Args {
 }
 
 pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
+    if let Some(remote) = &context.remote {
+        let Args { facets, filter, collection, .. } = &args;
+        let request = api::StatusRequest { facets: *facets, filter: filter.clone(), collection: collection.clone() };
+        return print(context, &args, &Places::default(), &remote.status(&request)?);
+    }
     let snapshot = context.place.open()?.snapshot()?;
     let sources = snapshot.sources(None)?;
     let embedder = context.place.embedder_name(&context.config, snapshot.space());

@@ -1,6 +1,6 @@
 //! `rag verify`: every checksum, every invariant.
 
-use rag::serve::wire;
+use rag::serve::{api, wire};
 
 use super::Context;
 use crate::cli::{
@@ -17,6 +17,9 @@ pub struct Args {
 }
 
 pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
+    if let Some(remote) = &context.remote {
+        return print(context, &remote.verify(&api::VerifyRequest { paranoid: args.paranoid })?);
+    }
     let index = context.place.open()?;
     let report = if args.paranoid { index.verify_thoroughly()? } else { index.verify()? };
     let generation = index.snapshot().ok().map(|snapshot| snapshot.generation());

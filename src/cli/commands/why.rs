@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use rag::{
     index::{Snapshot, SourceRecord},
     ingest::{self, PageUrl, Why, WhyOptions},
-    serve::wire::WhyResult,
+    serve::{api, wire::WhyResult},
     types::SourceId,
 };
 
@@ -13,6 +13,7 @@ use super::Context;
 use crate::cli::{
     exit,
     output::{places::Places, why as shown},
+    remote,
     report::Failure,
 };
 
@@ -27,6 +28,10 @@ pub struct Args {
 }
 
 pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
+    if let Some(remote) = &context.remote {
+        let request = api::WhyRequest { file: remote::spelled(args.file.as_ref()), collection: args.collection };
+        return print(context, &Places::default(), &remote.why(&request)?);
+    }
     let snapshot = context.place.open()?.snapshot()?;
     let (result, _) = explain(context, &snapshot, &args.file, args.collection.as_deref())?;
     print(context, &context.place.places(&snapshot), &result)

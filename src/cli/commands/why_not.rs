@@ -2,7 +2,7 @@
 
 use rag::{
     retrieve::{self, Query},
-    serve::wire::WhyNotResult,
+    serve::{api, wire::WhyNotResult},
     types::ChunkId,
 };
 
@@ -10,6 +10,7 @@ use super::{Context, query::SearchArgs, why};
 use crate::cli::{
     exit,
     output::{places::Places, why as shown},
+    remote,
     report::Failure,
 };
 
@@ -26,6 +27,14 @@ pub struct Args {
 }
 
 pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
+    if let Some(remote) = &context.remote {
+        let request = api::WhyNotRequest {
+            text: args.text,
+            file: remote::spelled(args.file.as_ref()),
+            ..api::WhyNotRequest::searching(remote::search(&args.search))
+        };
+        return print(context, &Places::default(), &remote.why_not(&request)?);
+    }
     let config = &context.config;
     let snapshot = context.place.open()?.snapshot()?;
     let k = config.number("retrieve.k").unwrap_or(10);

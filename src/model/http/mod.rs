@@ -19,6 +19,7 @@ pub use retry::{Clock, SystemClock, is_passing};
 
 use std::{
     future::Future,
+    path::PathBuf,
     pin::pin,
     sync::{
         Arc,
@@ -27,8 +28,9 @@ use std::{
     time::{Duration, Instant},
 };
 
+pub use reqwest::Method;
 use reqwest::{
-    Method, Url,
+    Url,
     header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION},
 };
 use tokio::runtime::Runtime;
@@ -61,6 +63,8 @@ pub struct HttpOptions {
     pub allow_plaintext: bool,
     /// Certificates in PEM that are trusted besides those of the system; empty for none.
     pub ca_pem: Vec<u8>,
+    /// Connect to this socket of this machine, whatever host the address names. Nowhere else than on Unix.
+    pub socket: Option<PathBuf>,
     pub clock: Arc<dyn Clock>,
 }
 
@@ -74,6 +78,7 @@ impl Default for HttpOptions {
             tries: 4,
             allow_plaintext: false,
             ca_pem: Vec::new(),
+            socket: None,
             clock: Arc::new(SystemClock),
         }
     }
@@ -112,6 +117,43 @@ pub enum Verdict {
     TryAgain,
     /// The server is not ready; it is asked again as long as a first byte may take.
     Loading,
+}
+
+/// One request to a server of our own kind, where [`Http::get`] and [`Http::post`] say too little.
+#[derive(Debug, Clone)]
+pub struct Request<'a> {
+    pub method: Method,
+    /// As in [`Http::get`].
+    pub path: &'a str,
+    pub body: Option<Vec<u8>>,
+    /// Of the body; unset: JSON, or what the headers of the client say.
+    pub content_type: Option<&'static str>,
+    /// In place of [`HttpOptions::first_byte_timeout`].
+    pub first_byte_timeout: Option<Duration>,
+    pub if_lost: IfLost,
+}
+
+/// Whether a request is sent again that found no connection, or whose connection broke before its answer began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IfLost {
+    /// Doing it twice is not as good as doing it once.
+    GiveUp,
+    /// Sent again where the server has answered before, so that it exists.
+    IfKnown,
+    /// Also once where it has not: it may just be starting.
+    Once,
+}
+
+impl<'a> Request<'a> {
+    fn get(path: &'a str) -> Self {
+        let if_lost = IfLost::IfKnown;
+        Self { method: Method::GET, path, body: None, content_type: None, first_byte_timeout: None, if_lost }
+    }
+
+    fn post(path: &'a str, body: &serde_json::Value) -> Self {
+        let body = serde_json::to_vec(body).expect("a JSON value serialises");
+        Self { method: Method::POST, body: Some(body), ..Self::get(path) }
+    }
 }
 
 /// What came back.
@@ -162,9 +204,13 @@ impl Http {
             .build()
             .map_err(|error| Error::Options { what: format!("no event loop for the network: {error}") })?;
         let trusted = certificates(&options.ca_pem)?;
-        let adjust = |builder: reqwest::ClientBuilder| match trusted.is_empty() {
-            true => builder,
-            false => builder.tls_certs_merge(trusted.clone()),
+        let adjust = |builder: reqwest::ClientBuilder| {
+            #[cfg(unix)]
+            let builder = match &options.socket {
+                Some(path) => builder.unix_socket(path.as_path()),
+                None => builder,
+            };
+            if trusted.is_empty() { builder } else { builder.tls_certs_merge(trusted.clone()) }
         };
         let client = client(address.is_https(), address.is_loopback(), options.connect_timeout, adjust)
             .map_err(|what| Error::Options { what })?;
@@ -191,14 +237,19 @@ impl Http {
 
     /// A text of the server as people may see it: no secrets, no control characters, at most [`MAX_SHOWN`] characters.
     pub fn clean(&self, text: &str) -> String {
+        presentable(&self.without_secrets(text))
+    }
+
+    /// A text of the server, for who makes it safe to be shown.
+    pub fn without_secrets(&self, text: &str) -> String {
         let mut text = text.to_owned();
         self.secrets.iter().for_each(|secret| secret.scrub(&mut text));
-        presentable(&text)
+        text
     }
 
     /// Asks for a resource. Passing failures are repeated.
     pub fn get(&self, path: &str, leave: &Leave) -> Result<Reply<'_>> {
-        self.call(Method::GET, path, None, leave, &|_| Verdict::TryAgain, None)
+        self.call(&Request::get(path), leave, &|_| Verdict::TryAgain, None)
     }
 
     /// Sends JSON. A failure with a passing status (429, 5xx, …) is repeated as `judge` says, with pauses; other
@@ -210,8 +261,7 @@ impl Http {
         leave: &Leave,
         judge: &dyn Fn(&Failure) -> Verdict,
     ) -> Result<Reply<'_>> {
-        let body = serde_json::to_vec(body).expect("a JSON value serialises");
-        self.call(Method::POST, path, Some(body), leave, judge, None)
+        self.call(&Request::post(path, body), leave, judge, None)
     }
 
     /// [`post`](Self::post) that ends with [`Error::TimedOut`] at `deadline`, pauses and repeated tries included.
@@ -223,15 +273,17 @@ impl Http {
         judge: &dyn Fn(&Failure) -> Verdict,
         deadline: Instant,
     ) -> Result<Reply<'_>> {
-        let body = serde_json::to_vec(body).expect("a JSON value serialises");
-        self.call(Method::POST, path, Some(body), leave, judge, Some(deadline))
+        self.call(&Request::post(path, body), leave, judge, Some(deadline))
+    }
+
+    /// Sends any request; as [`post`](Self::post).
+    pub fn send(&self, request: &Request<'_>, leave: &Leave, judge: &dyn Fn(&Failure) -> Verdict) -> Result<Reply<'_>> {
+        self.call(request, leave, judge, None)
     }
 
     fn call(
         &self,
-        method: Method,
-        path: &str,
-        body: Option<Vec<u8>>,
+        request: &Request<'_>,
         leave: &Leave,
         judge: &dyn Fn(&Failure) -> Verdict,
         by: Option<Instant>,
@@ -242,10 +294,14 @@ impl Http {
         let mut tried = 0;
         loop {
             tried += 1;
-            let reply = self.attempt(method.clone(), path, body.clone(), leave, deadline);
+            let reply = self.attempt(request, leave, deadline);
             let verdict = match &reply {
                 Ok(Reply::Failure(failure)) if retry::is_passing(failure.status) => judge(failure),
-                Err(Error::Unreachable { .. }) if self.answered.load(Ordering::Relaxed) => Verdict::TryAgain,
+                Err(Error::Unreachable { .. }) => match request.if_lost {
+                    IfLost::Once if tried == 1 => Verdict::TryAgain,
+                    IfLost::IfKnown | IfLost::Once if self.answered.load(Ordering::Relaxed) => Verdict::TryAgain,
+                    IfLost::GiveUp | IfLost::IfKnown | IfLost::Once => Verdict::GiveUp,
+                },
                 Ok(_) | Err(_) => Verdict::GiveUp,
             };
             let asked = match &reply {
@@ -288,21 +344,18 @@ impl Http {
         Ok(())
     }
 
-    fn attempt(
-        &self,
-        method: Method,
-        path: &str,
-        body: Option<Vec<u8>>,
-        leave: &Leave,
-        deadline: Option<Instant>,
-    ) -> Result<Reply<'_>> {
-        let url = self.address.join(path);
-        let mut request = self.client.request(method, url.clone()).headers(self.headers.clone());
-        if let Some(body) = body {
-            request = request.body(body);
+    fn attempt(&self, what: &Request<'_>, leave: &Leave, deadline: Option<Instant>) -> Result<Reply<'_>> {
+        let url = self.address.join(what.path);
+        let mut headers = self.headers.clone();
+        if let Some(content_type) = what.content_type {
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+        }
+        let mut request = self.client.request(what.method.clone(), url.clone()).headers(headers);
+        if let Some(body) = &what.body {
+            request = request.body(body.clone());
         }
         let connect = self.options.connect_timeout;
-        let limit = self.options.first_byte_timeout;
+        let limit = what.first_byte_timeout.unwrap_or(self.options.first_byte_timeout);
         let response = match self.wait(request.send(), limit, leave, deadline) {
             Waited::Done(Ok(response)) => response,
             Waited::Done(Err(error)) if error.is_timeout() => return Err(timed_out(&url, connect, "connect")),

@@ -76,7 +76,7 @@ pub struct ListRequest {
 }
 
 /// `rag.list/1`, and where it goes on.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DocumentsPage {
     #[serde(flatten)]
     pub list: wire::ListResult,
@@ -217,7 +217,7 @@ pub struct IngestRequest {
 }
 
 /// An ingest that goes on, or is over.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Job {
     /// `rag.job/1`.
     pub schema: String,

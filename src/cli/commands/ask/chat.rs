@@ -122,8 +122,7 @@ fn read(line: &str) -> Line<'_> {
 
 fn sources(asker: &Asker<'_>, last: Option<&AnswerResult>) -> Result<(), Failure> {
     let screen = &asker.context.screen;
-    let places = asker.context.place.places(&asker.snapshot);
-    match last.map(|answer| answer::sources(screen, &places, answer)).filter(|list| !list.is_empty()) {
+    match last.map(|answer| answer::sources(screen, &asker.places, answer)).filter(|list| !list.is_empty()) {
         Some(list) => screen.print(&list)?,
         None => screen.note("no answer has sources yet"),
     }
@@ -138,10 +137,7 @@ fn open(asker: &Asker<'_>, last: Option<&AnswerResult>, n: Result<u32, &str>) ->
     };
     let source = n.ok().and_then(|n| answer.sources.iter().find(|source| source.n == n));
     match (source, n) {
-        (Some(source), _) => {
-            let places = asker.context.place.places(&asker.snapshot);
-            screen.print(&answer::source(screen, &places, source))?;
-        }
+        (Some(source), _) => screen.print(&answer::source(screen, &asker.places, source))?,
         (None, Ok(n)) => screen.note(&format!("the last answer has no source [{n}]")),
         (None, Err("")) => screen.note("say which source: /open 1"),
         (None, Err(word)) => screen.note(&format!("`{word}` is not the number of a source")),

@@ -1,34 +1,31 @@
 //! `rag ask`: an answer with checked citations, from an LLM, or, with none configured, from the documents' own sentences.
 
 mod chat;
+mod here;
 mod history;
+mod there;
 
 use std::{
-    fs,
     io::{self, Write as _},
     ops::ControlFlow,
     path::PathBuf,
 };
 
 use clap::ValueEnum;
+use here::Here;
+pub use here::configured;
 use rag::{
-    index::Snapshot,
-    model::{Chat, Embedder},
-    retrieve::{self, Ask, AskEvent, Query, Turn, Unsupported},
+    retrieve::Turn,
     serve::wire::{self, AnswerResult},
 };
+use there::There;
 
 use super::{Context, query::SearchArgs};
 use crate::cli::{
-    backend::LlmFlags,
-    config::Config,
     exit,
-    output::{answer, sanitize},
+    output::{answer, places::Places, sanitize},
     report::Failure,
 };
-
-/// How many chunks are considered for passages, where `-k` does not say.
-const CANDIDATES: usize = 50;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -100,17 +97,19 @@ enum Format {
     Md,
 }
 
-/// One question after another to the same index and the same model.
+/// One question after another, to the same index and the same model.
 struct Asker<'a> {
     context: &'a Context,
     args: &'a Args,
-    config: Config,
-    snapshot: Snapshot,
-    chat: Option<Box<dyn Chat>>,
-    embedder: Option<Box<dyn Embedder>>,
-    /// What every question shares; its text is empty.
-    ask: Ask,
+    house: House<'a>,
+    places: Places,
     said: Vec<Turn>,
+}
+
+/// Who answers.
+enum House<'a> {
+    Here(Box<Here<'a>>),
+    There(There<'a>),
 }
 
 pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
@@ -124,49 +123,20 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
 
 impl<'a> Asker<'a> {
     fn new(context: &'a Context, args: &'a Args) -> Result<Self, Failure> {
-        let config = context.config.for_model(args.model.as_deref());
+        if let Some(remote) = &context.remote {
+            let house = There::new(remote, args)?;
+            let said = args.history.as_deref().map_or(Ok(Vec::new()), history::read)?;
+            return Ok(Self { context, args, house: House::There(house), places: Places::default(), said });
+        }
         let said = args.history.as_deref().map_or(Ok(Vec::new()), history::read)?;
-        let snapshot = context.place.open()?.snapshot()?;
-        let chat = match args.extractive {
-            true => None,
-            false => {
-                let flags = LlmFlags {
-                    url: args.llm_url.as_deref(),
-                    model: args.model.as_deref(),
-                    headers: &args.llm_header,
-                    no_system: args.llm_no_system,
-                };
-                context.place.chat(&config, &flags)?
-            }
-        };
-        let unsupported = match (args.unsupported, config.text("ask.unsupported")) {
-            (Some(UnsupportedArg::Drop), _) | (None, Some("drop")) => Unsupported::Drop,
-            (Some(UnsupportedArg::Mark), _) | (None, _) => Unsupported::Mark,
-        };
-        let ask = Ask {
-            query: Query {
-                rerank: args.search.reranker(&context.place, &config)?,
-                ..args.search.to_query(String::new(), &config, CANDIDATES)
-            },
-            max_tokens: args.max_tokens.or(config.number("llm.max_tokens").map(|n| n as u32)).unwrap_or(800),
-            context_tokens: args.context_tokens.or(config.number("llm.context_tokens")).unwrap_or(8192),
-            no_gate: args.no_gate,
-            unsupported,
-            stream: !args.no_stream,
-            history: Vec::new(),
-            system: system_prompt(&config)?,
-            datamark: args.datamark || config.bool("ask.datamark"),
-        };
-        let embedder = context.place.query_embedder(&config, &snapshot, ask.query.mode)?;
-        Ok(Self { context, args, config, snapshot, chat, embedder, ask, said })
+        let here = Here::new(context, args)?;
+        let places = here.places();
+        Ok(Self { context, args, house: House::Here(Box::new(here)), places, said })
     }
 
     /// Asks, prints the answer and what is to be said of it, and remembers both. Gives the exit code.
     fn ask(&mut self, question: &str) -> Result<(AnswerResult, u8), Failure> {
-        let mut ask = self.ask.clone();
-        ask.query.text = question.to_owned();
-        ask.history.clone_from(&self.said);
-        let (answer, streamed) = self.answered(&ask)?;
+        let (answer, streamed) = self.answered(question)?;
         let turn = wire::TurnResult::from(&answer);
         if let Some(file) = &self.args.history {
             history::append(file, &turn)?;
@@ -178,20 +148,18 @@ impl<'a> Asker<'a> {
     }
 
     /// Asks, and shows the answer as it grows where somebody watches. Tells whether it did.
-    fn answered(&self, ask: &Ask) -> Result<(AnswerResult, bool), Failure> {
+    fn answered(&self, question: &str) -> Result<(AnswerResult, bool), Failure> {
         let screen = &self.context.screen;
+        let grows = match &self.house {
+            House::Here(here) => here.grows(),
+            House::There(there) => there.grows(),
+        };
         // A person watches the answer grow; a script gets it when it is checked.
-        let watched = screen.stdout_is_terminal
-            && !screen.json
-            && self.args.format.is_none()
-            && self.chat.is_some()
-            && !self.args.strict
-            && ask.unsupported == Unsupported::Mark;
+        let watched =
+            screen.stdout_is_terminal && !screen.json && self.args.format.is_none() && !self.args.strict && grows;
         let mut streamed = false;
         let mut broken: Option<io::Error> = None;
-        let (embedder, chat) = (self.embedder.as_deref(), self.chat.as_deref());
-        let result = retrieve::ask(&self.snapshot, embedder, chat, ask, &mut |event| {
-            let AskEvent::Text(text) = event else { return ControlFlow::Continue(()) };
+        let mut show = |text: &str| {
             if !watched {
                 return ControlFlow::Continue(());
             }
@@ -204,20 +172,19 @@ impl<'a> Asker<'a> {
                     ControlFlow::Break(())
                 }
             }
-        });
+        };
+        let answer = match &self.house {
+            House::Here(here) => here.answer(question, &self.said, &mut show),
+            House::There(there) => there.answer(question, &self.said, &mut show),
+        };
         if let Some(error) = broken {
             return Err(error.into());
         }
-        let mut answer = result?;
-        self.context.place.freshness(&self.snapshot).mark_cited(&mut answer);
-        let price = |key: &str| self.config.decimal(key);
-        let cost = answer.usage.and_then(|usage| {
-            wire::Cost::of(usage, price("llm.price_per_million_input"), price("llm.price_per_million_output"))
-        });
+        let answer = answer?;
         if streamed {
             screen.print("\n")?;
         }
-        Ok((AnswerResult::from(&answer).with_cost(cost), streamed))
+        Ok((answer, streamed))
     }
 
     fn print(&self, answer: &AnswerResult, streamed: bool) -> Result<(), Failure> {
@@ -226,8 +193,7 @@ impl<'a> Asker<'a> {
             (true, _) => screen.print_json(answer)?,
             (false, Some(Format::Md)) => screen.print(&answer::markdown(answer))?,
             (false, Some(Format::Text) | None) => {
-                let places = self.context.place.places(&self.snapshot);
-                screen.print(&answer::text(screen, &places, answer, streamed))?;
+                screen.print(&answer::text(screen, &self.places, answer, streamed))?;
             }
         }
         for note in &answer.notes {
@@ -256,24 +222,5 @@ impl<'a> Asker<'a> {
             _ if self.args.strict && any_unsupported => exit::UNSUPPORTED,
             _ => exit::OK,
         }
-    }
-}
-
-/// The user's own system prompt, from the settings or the file they name.
-fn system_prompt(config: &Config) -> Result<Option<String>, Failure> {
-    let text = match (config.text("ask.system_prompt"), config.text("ask.system_prompt_file")) {
-        (Some(_), Some(_)) => {
-            return Err(Failure::usage("both `ask.system_prompt` and `ask.system_prompt_file` are set")
-                .hint("`rag config` shows where each comes from; keep one of them"));
-        }
-        (Some(text), None) => text.to_owned(),
-        (None, Some(path)) => fs::read_to_string(path).map_err(|error| {
-            Failure::usage(format!("cannot read the system prompt `{path}` (ask.system_prompt_file): {error}"))
-        })?,
-        (None, None) => return Ok(None),
-    };
-    match text.trim().is_empty() {
-        true => Err(Failure::usage("the system prompt is empty").hint("unset it to use the built-in rules")),
-        false => Ok(Some(text.trim().to_owned())),
     }
 }

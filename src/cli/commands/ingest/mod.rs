@@ -1,6 +1,6 @@
 //! `rag ingest`: makes the index agree with what is on disk.
 
-mod programs;
+pub mod programs;
 mod sources;
 mod watch;
 

@@ -1,0 +1,203 @@
+//! What all requests share: the indexes, the gates, the counts.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use super::{
+    failure::{Failure, Result},
+    gate::{Gate, Place},
+    guard::Caller,
+    house::House,
+    jobs::Jobs,
+    metrics::Metrics,
+    options::Options,
+    politeness::Politeness,
+    rate::Rates,
+    sync::Sessions,
+};
+use crate::{index::Snapshot, retrieve::Query};
+
+/// Uploads at once.
+const UPLOADS: usize = 3;
+
+/// See the module. Cheap to clone.
+#[derive(Clone)]
+pub struct State(pub(super) Arc<Inner>);
+
+pub(super) struct Inner {
+    pub options: Options,
+    main: Arc<House>,
+    tenants: Mutex<HashMap<String, Arc<House>>>,
+    /// Searches are work for the CPU: twice as many as cores at once, the rest waits.
+    search: Gate,
+    /// Answers mostly wait for a model.
+    answers: Gate,
+    /// Bodies of files are held in memory, so few come in at once.
+    pub uploads: Gate,
+    /// Gates of each tenant: half of each, so that none takes all.
+    shares: Mutex<HashMap<String, Arc<(Gate, Gate)>>>,
+    pub metrics: Metrics,
+    pub failed_keys: Rates<std::net::IpAddr>,
+    pub requests: Rates<String>,
+    pub jobs: Jobs,
+    pub sessions: Sessions,
+    pub politeness: Arc<Politeness>,
+    /// New at each start.
+    pub instance: String,
+    counter: AtomicU64,
+}
+
+/// What kind of work a request is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Work {
+    Search,
+    Answer,
+}
+
+impl State {
+    pub fn new(options: Options) -> Self {
+        let limits = &options.limits;
+        let cores = std::thread::available_parallelism().map_or(2, usize::from);
+        let searches = (2 * cores).min(limits.in_flight);
+        let main = Arc::new(House::new(options.index.clone(), options.ingest.home.clone(), None));
+        let seed = (std::process::id(), std::time::SystemTime::now());
+        let instance = blake3::hash(format!("{seed:?}").as_bytes()).to_hex()[..8].to_owned();
+        Self(Arc::new(Inner {
+            search: Gate::new(searches, limits.queue),
+            answers: Gate::new(limits.in_flight, limits.queue),
+            uploads: Gate::new(UPLOADS, limits.queue),
+            shares: Mutex::new(HashMap::new()),
+            main,
+            tenants: Mutex::new(HashMap::new()),
+            metrics: Metrics::default(),
+            failed_keys: Rates::default(),
+            requests: Rates::default(),
+            jobs: Jobs::default(),
+            sessions: Sessions::default(),
+            politeness: Arc::default(),
+            instance,
+            counter: AtomicU64::new(0),
+            options,
+        }))
+    }
+
+    pub fn options(&self) -> &Options {
+        &self.0.options
+    }
+
+    /// A name for a request that no other one has.
+    pub fn next_id(&self) -> String {
+        format!("{}-{:06x}", self.0.instance, self.0.counter.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// The index of a caller: of the key's tenant, never of anything in the request.
+    pub fn house(&self, caller: &Caller) -> Result<Arc<House>> {
+        let Some(tenant) = caller.tenant() else { return Ok(Arc::clone(&self.0.main)) };
+        let Some(folder) = &self.options().tenants else {
+            return Err(Failure::forbidden("the key is of a tenant, and this server has none"));
+        };
+        let mut houses = self.0.tenants.lock().unwrap_or_else(PoisonError::into_inner);
+        let house = houses
+            .entry(tenant.to_owned())
+            .or_insert_with(|| Arc::new(House::new(folder.join(tenant), None, Some(tenant.to_owned()))));
+        Ok(Arc::clone(house))
+    }
+
+    /// Does blocking work for a caller, at a time when there is room for it. `limit`: after so long from now the caller hears
+    /// `Timeout`, and the work goes on to its end with its place taken, for nothing can stop it half-way.
+    pub async fn work<T: Send + 'static>(
+        &self,
+        caller: &Caller,
+        work: Work,
+        limit: Option<Duration>,
+        act: impl FnOnce() -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let begun = Instant::now();
+        let doing = async {
+            let places = self.enter(caller, work).await?;
+            let politeness = Arc::clone(&self.0.politeness);
+            let task = tokio::task::spawn_blocking(move || {
+                let _places = places;
+                let _reading = politeness.reading();
+                act()
+            });
+            match task.await {
+                Ok(result) => result,
+                // The panic itself was told on stderr.
+                Err(_) => Err(Failure::bug("the server has a fault; the request was dropped")),
+            }
+        };
+        let result = match limit {
+            None => doing.await,
+            Some(limit) => match tokio::time::timeout(limit, doing).await {
+                Ok(result) => result,
+                Err(_) => Err(Failure::timeout(limit.as_secs_f64())),
+            },
+        };
+        self.0.metrics.worked(work, begun.elapsed());
+        result
+    }
+
+    async fn enter(&self, caller: &Caller, work: Work) -> Result<(Option<Place>, Place)> {
+        let share = caller.tenant().map(|tenant| self.share(tenant));
+        let own = match &share {
+            Some(share) => Some(match work {
+                Work::Search => share.0.enter().await?,
+                Work::Answer => share.1.enter().await?,
+            }),
+            None => None,
+        };
+        let gate = match work {
+            Work::Search => &self.0.search,
+            Work::Answer => &self.0.answers,
+        };
+        Ok((own, gate.enter().await?))
+    }
+
+    fn share(&self, tenant: &str) -> Arc<(Gate, Gate)> {
+        let mut shares = self.0.shares.lock().unwrap_or_else(PoisonError::into_inner);
+        let share = shares.entry(tenant.to_owned()).or_insert_with(|| {
+            let limits = &self.options().limits;
+            let cores = std::thread::available_parallelism().map_or(2, usize::from);
+            let searches = cores.min(limits.in_flight);
+            Arc::new((Gate::new(searches, limits.queue / 2), Gate::new(limits.in_flight / 2, limits.queue / 2)))
+        });
+        Arc::clone(share)
+    }
+
+    /// How full the gates are: inside and waiting, of searches and of answers.
+    pub fn load(&self) -> [(usize, usize); 2] {
+        [self.0.search.load(), self.0.answers.load()]
+    }
+
+    /// Blocking work that is not a search and takes as long as it takes: looking things up, writing.
+    pub async fn blocking<T: Send + 'static>(&self, act: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+        match tokio::task::spawn_blocking(act).await {
+            Ok(result) => result,
+            Err(_) => Err(Failure::bug("the server has a fault; the request was dropped")),
+        }
+    }
+
+    /// Errors: the server only reads, or the caller may not write.
+    pub fn check_writable(&self, caller: &Caller) -> Result<()> {
+        if !self.options().access.allow_write {
+            return Err(Failure::forbidden("this server only reads").hint("it was started without `--allow-write`"));
+        }
+        caller.check(super::keys::Scope::Write)
+    }
+
+    /// A query narrowed to what the caller's key may see.
+    pub fn narrowed(&self, caller: &Caller, snapshot: &Snapshot, mut query: Query) -> Result<Query> {
+        let (filter, collection) =
+            super::scope::narrow(caller, snapshot, query.filter.take(), query.collection.take())?;
+        query.filter = filter;
+        query.collection = collection;
+        Ok(query)
+    }
+}
