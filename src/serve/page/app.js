@@ -388,9 +388,11 @@ async function upload(files) {
   for (const file of files) form.append("file", file, file.webkitRelativePath || file.name);
   try {
     const report = await call("v1/documents", { body: form });
-    const words = ["added", "updated", "unchanged", "failed"].filter((word) => report[word]).map((word) => `${report[word]} ${word}`);
+    const number = (word) => report[word]?.length ?? report[word] ?? 0;
+    const words = ["added", "updated", "unchanged", "failed"].filter(number).map((word) => `${number(word)} ${word}`);
+    const why = (report.failed ?? []).map((one) => `${one.path}: ${one.problem?.message ?? "failed"}`);
     await documents($("text").value);
-    note(words.join(", ") || "nothing to do", Boolean(report.failed));
+    note([words.join(", ") || "nothing to do", ...why].join("; "), why.length > 0);
     holds();
   } catch (error) {
     failed(error);
@@ -407,13 +409,18 @@ const labels = {
   documents: ["Show", "type:pdf path:guides/**   (a filter; empty: all)"],
 };
 
+/** A question goes along from search to ask and back; the filter of the list is a text of its own. */
+const kept = { question: "", list: "" };
+const kind = () => (view === "documents" ? "list" : "question");
+
 function go(name, text) {
+  kept[kind()] = $("text").value;
   view = name in views ? name : "search";
   for (const tab of document.querySelectorAll("[role=tab]")) tab.setAttribute("aria-selected", String(tab.dataset.view === view));
   const [label, hint] = labels[view];
   $("go").textContent = label;
   $("text").placeholder = hint;
-  if (text !== undefined) $("text").value = text;
+  $("text").value = text ?? kept[kind()];
   note("");
   if (view !== "ask" || !$("text").value.trim()) $("main").replaceChildren();
   if (view !== "ask") views[view]($("text").value);
