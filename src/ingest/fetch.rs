@@ -44,7 +44,16 @@ const MODIFIED_KEY: &str = "last_modified";
 
 /// The address of a page: `http://…` or `https://…`, without user, password and fragment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PageUrl(Url);
+pub struct PageUrl(Url, Reach);
+
+/// Where the machines may be that a page is fetched from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    /// Wherever the address leads; redirects to other hosts lead to public addresses alone.
+    Any,
+    /// In the open Internet.
+    Public,
+}
 
 /// Why a text is no address of a page.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -59,6 +68,11 @@ impl PageUrl {
     pub fn is_one(text: &str) -> bool {
         let lower = text.get(..8).unwrap_or(text).to_ascii_lowercase();
         lower.starts_with("http://") || lower.starts_with("https://")
+    }
+
+    /// The same page, fetched from public addresses alone: for addresses that somebody else chose.
+    pub fn public(self) -> Self {
+        Self(self.0, Reach::Public)
     }
 
     /// Root and path in the index, which joined by `/` are the address again.
@@ -83,7 +97,7 @@ impl FromStr for PageUrl {
             return Err(NoPage { text, why: "user and password in an address would be stored with it".to_owned() });
         }
         url.set_fragment(None);
-        Ok(Self(url))
+        Ok(Self(url, Reach::Any))
     }
 }
 
@@ -142,7 +156,7 @@ async fn follow(page: &PageUrl, known: Option<&BTreeMap<String, String>>, max_by
     let mut url = page.0.clone();
     for hop in 0..=MAX_REDIRECTS {
         let addresses = resolve(&url, page, hop > 0).await?;
-        let response = send(&url, &addresses, known).await?;
+        let response = send(&url, &addresses, known, page.1).await?;
         let status = response.status();
         if status == StatusCode::NOT_MODIFIED && known.is_some() {
             return Ok(Fetched::Unchanged);
@@ -174,7 +188,15 @@ async fn resolve(url: &Url, page: &PageUrl, redirected: bool) -> Result<Vec<Sock
         return Err(unknown("it has no address".to_owned()));
     }
     let is_elsewhere = redirected && url.host_str() != page.0.host_str();
-    if is_elsewhere && let Some(inner) = found.iter().find(|address| !is_public(address.ip())) {
+    let inner = found.iter().find(|address| !is_public(address.ip()));
+    if page.1 == Reach::Public
+        && !is_elsewhere
+        && let Some(inner) = inner
+    {
+        let message = format!("`{host}` ({}) is no public address", inner.ip());
+        return Err(file::transient("forbidden", &message));
+    }
+    if is_elsewhere && let Some(inner) = inner {
         let message = format!("the server redirects to `{host}` ({}), which is no public address", inner.ip());
         return Err(file::transient("redirect", &message));
     }
@@ -185,10 +207,12 @@ async fn send(
     url: &Url,
     addresses: &[SocketAddr],
     known: Option<&BTreeMap<String, String>>,
+    reach: Reach,
 ) -> Result<Response, Problem> {
     let host = url.host_str().unwrap_or_default();
     let failed = |why: &str| file::transient("unreachable", &format!("no answer: {why}"));
-    let is_here = addresses.iter().all(|address| address.ip().is_loopback());
+    // A proxy would look the name up again, and might find another machine.
+    let is_here = reach == Reach::Public || addresses.iter().all(|address| address.ip().is_loopback());
     let client =
         client(url.scheme() == "https", is_here, CONNECT_TIMEOUT, |builder| builder.resolve_to_addrs(host, addresses))
             .map_err(|why| failed(&why))?;

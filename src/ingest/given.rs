@@ -128,7 +128,7 @@ pub fn take(
 }
 
 /// A record whose content is known only as long as its title stands: the title is none of the bytes that are hashed.
-fn renamed(old: SourceRecord, title: Option<&str>) -> SourceRecord {
+pub fn renamed(old: SourceRecord, title: Option<&str>) -> SourceRecord {
     let stands = title.is_none_or(|title| old.title.as_deref().unwrap_or_default() == title);
     if stands { old } else { SourceRecord { hash: String::new(), ..old } }
 }

@@ -2,6 +2,7 @@
 //!
 //! Useful for: walking, detecting, extracting, chunking, embedding and committing. Not for: searching, or printing.
 
+mod arrivals;
 mod chunk;
 pub mod detect;
 pub mod document;
@@ -35,6 +36,7 @@ mod walk;
 mod watch;
 mod why;
 
+pub use arrivals::{Arrival, Manifest, ManifestFile, ManifestWants, Times, arrive};
 pub use error::{Error, Result};
 pub use fetch::{NoPage, PageUrl};
 pub use freshness::freshness;

@@ -32,11 +32,11 @@ use super::{
     extract::{self, Limits},
     feed::Feed,
     listing::{list_known, list_planned},
-    plan::Reading,
+    plan::{Reading, Wanted},
     reader::{self, Task},
     rehearse,
     run::{Message, Run},
-    survey,
+    survey::{self, Survey},
     version::Pipeline,
 };
 use crate::{
@@ -59,6 +59,19 @@ pub fn run(
     observer: &dyn Observer,
     cancel: &Cancel,
 ) -> Result<Report> {
+    surveyed(writer, embedder, options, (observer, cancel), |snapshot, wanted| {
+        survey::survey(snapshot, options, wanted, observer, cancel)
+    })
+}
+
+/// A run whose survey somebody else makes; `None` of it: the run was cancelled.
+pub fn surveyed(
+    writer: &mut Writer,
+    embedder: Option<&dyn Embedder>,
+    options: &Options,
+    (observer, cancel): (&dyn Observer, &Cancel),
+    survey: impl FnOnce(&Snapshot, Wanted<'_>) -> Result<Option<Survey>>,
+) -> Result<Report> {
     let started = Instant::now();
     let finish = |mut report: Report, writer: &Writer, interrupted: bool| {
         report.sort();
@@ -68,26 +81,9 @@ pub fn run(
         report
     };
     let embedder = matching_embedder(writer.snapshot(), embedder, &options.index_dir)?;
-    let settings = chunk_settings(writer.snapshot(), options.chunk_tokens, options.chunk_overlap)?;
-    let task = Task {
-        collection: options.collection.clone(),
-        tags: options.tags.clone(),
-        pipeline: Pipeline {
-            base: format!("x{}-{}", extract::VERSION, settings.key()),
-            loaders: options.loaders.clone(),
-            archives: options.archives,
-            ocr: options.page_readers.ocr.as_ref().map(|ocr| ocr.languages.clone()),
-        },
-        retry_failed: options.retry_failed,
-        max_file_bytes: options.max_file_bytes,
-        chunks: settings,
-        dim: embedder.map_or(0, |embedder| embedder.space().dim),
-        worker: options.worker.clone(),
-        limits: Limits { timeout: options.file_timeout, archives: options.archives, ..Limits::default() },
-        passwords: options.passwords.clone(),
-        page_readers: options.page_readers.clone(),
-    };
-    let Some(mut survey) = survey::survey(writer.snapshot(), options, task.wanted(), observer, cancel)? else {
+    let task = task(writer.snapshot(), options)?;
+    let settings = task.chunks;
+    let Some(mut survey) = survey(writer.snapshot(), task.wanted())? else {
         let report = Report { dry_run: options.dry_run, ..Report::default() };
         return Ok(finish(report, writer, true));
     };
@@ -129,6 +125,29 @@ pub fn run(
     drop(batch);
     let interrupted = result?;
     Ok(finish(report, writer, interrupted))
+}
+
+/// What a run with these options says of every file.
+pub fn task(snapshot: &Snapshot, options: &Options) -> Result<Task> {
+    let settings = chunk_settings(snapshot, options.chunk_tokens, options.chunk_overlap)?;
+    Ok(Task {
+        collection: options.collection.clone(),
+        tags: options.tags.clone(),
+        pipeline: Pipeline {
+            base: format!("x{}-{}", extract::VERSION, settings.key()),
+            loaders: options.loaders.clone(),
+            archives: options.archives,
+            ocr: options.page_readers.ocr.as_ref().map(|ocr| ocr.languages.clone()),
+        },
+        retry_failed: options.retry_failed,
+        max_file_bytes: options.max_file_bytes,
+        chunks: settings,
+        dim: snapshot.space().map_or(0, |space| space.dim),
+        worker: options.worker.clone(),
+        limits: Limits { timeout: options.file_timeout, archives: options.archives, ..Limits::default() },
+        passwords: options.passwords.clone(),
+        page_readers: options.page_readers.clone(),
+    })
 }
 
 /// The embedder, if the index wants one. Errors: the index has another space, or one and there is no embedder.

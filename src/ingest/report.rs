@@ -104,6 +104,32 @@ impl<F: Fn(Event<'_>) + Sync> Observer for F {
 }
 
 impl Report {
+    /// This run and one after it that saw the same sources, as one. What the later one found unchanged or failed as this
+    /// one left it is not listed again.
+    pub fn followed_by(mut self, mut later: Self) -> Self {
+        let seen: std::collections::HashSet<&str> =
+            [&self.added, &self.updated, &self.moved, &self.failed, &self.skipped]
+                .into_iter()
+                .flatten()
+                .map(|outcome| outcome.path.as_str())
+                .collect();
+        for list in [&mut later.unchanged, &mut later.failed, &mut later.skipped] {
+            list.retain(|outcome| !seen.contains(outcome.path.as_str()));
+        }
+        let warned: std::collections::HashSet<&str> =
+            self.warnings.iter().map(|outcome| outcome.path.as_str()).collect();
+        later.warnings.retain(|outcome| !warned.contains(outcome.path.as_str()));
+        drop((seen, warned));
+        self.generation = later.generation;
+        self.interrupted |= later.interrupted;
+        self.dry_run = later.dry_run;
+        self.estimated_seconds = later.estimated_seconds;
+        self.seconds += later.seconds;
+        self.append(later);
+        self.sort();
+        self
+    }
+
     /// Adds what another report counts and lists. Generation, flags and time stay.
     pub(super) fn append(&mut self, mut other: Report) {
         let lists = [

@@ -100,8 +100,11 @@ impl Run<'_> {
             if self.cancel.is_asked() {
                 return Ok(());
             }
+            // Of a record that was not read, its time alone may be another.
+            let old = self.writer.snapshot().source(record.id)?;
+            let is_same = old.is_some_and(|old| old.tags == record.tags);
             if self.touch(&record)? {
-                list(&mut self.batch, &record, List::Updated, None);
+                list(&mut self.batch, &record, if is_same { List::Unchanged } else { List::Updated }, None);
             }
             self.commit_if_full()?;
         }

@@ -3,7 +3,8 @@
 //! 1. [`SyncRequest`] names a root and settings; the answer is an id that lives as long as it is used.
 //! 2. [`SyncFiles`], as often as it takes, names the files found: path, size, mtime. [`SyncWanted`] says of which the
 //!    stat proves nothing (`hash`: name them again, with their hash) and of which the content is wanted (`send`). A file
-//!    that stands, failures that stand among them, is in neither.
+//!    that stands, failures that stand among them, is in neither. Every hash that is wanted comes before the `last`
+//!    of them; it may be empty.
 //! 3. Contents are posted in batches, each durable when it is answered. After a break begin again at 1: what was
 //!    committed stands and is not wanted again.
 //! 4. [`SyncFinish`] removes what the manifest did not name, finds what has only moved, and gives the report of all.
@@ -56,6 +57,10 @@ pub struct Sync {
 #[serde(deny_unknown_fields)]
 pub struct SyncFiles {
     pub files: Vec<SyncFile>,
+    /// No more files will be named but those that are named again with their hash. Only then is it known which of the new
+    /// ones are those that vanished, at another place, so some of [`SyncWanted::send`] come with this answer alone.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub last: bool,
 }
 
 /// A file as the client found it.
@@ -68,6 +73,12 @@ pub struct SyncFile {
     pub size: u64,
     /// Nanoseconds since 1970.
     pub mtime_ns: i64,
+    /// As of the client's disk; 0 where it has none. Without them a file that was changed and given its old time again is
+    /// taken for unchanged.
+    #[serde(default)]
+    pub ctime_ns: i64,
+    #[serde(default)]
+    pub inode: u64,
     /// blake3 of its bytes, in hex. To be given at once where the stat proves nothing: changed within 2 s of the walk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
@@ -90,6 +101,10 @@ pub struct SyncContent {
     pub path: String,
     pub size: u64,
     pub mtime_ns: i64,
+    #[serde(default)]
+    pub ctime_ns: i64,
+    #[serde(default)]
+    pub inode: u64,
     /// See [`DocumentRequest::extension`](super::DocumentRequest::extension).
     #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
     pub extension: Option<String>,

@@ -7,8 +7,8 @@
 use std::{
     collections::HashMap,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError, RwLock},
-    time::Duration,
+    sync::{Arc, Mutex, PoisonError, RwLock, TryLockError},
+    time::{Duration, Instant},
 };
 
 use super::{
@@ -20,10 +20,14 @@ use crate::{
     index::{Index, Settings, Snapshot, Stamp, Writer, WriterOptions},
     model::Embedder,
     retrieve::Mode,
+    serve::api::ErrorType,
+    types::Kind,
 };
 
 /// How long a change waits for another process that writes.
 const WAIT_TO_WRITE: Duration = Duration::from_secs(20);
+/// How often a change looks whether it is its turn.
+const TURN: Duration = Duration::from_millis(5);
 
 /// See the module.
 pub struct House {
@@ -145,7 +149,7 @@ impl House {
     /// Changes the index: one at a time in this process, after any other process. What `change` committed is what readers
     /// see when this returns.
     pub fn write<T>(&self, command: &str, change: impl FnOnce(&mut Writer) -> Result<T>) -> Result<T> {
-        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _writing = self.turn()?;
         let index = Index::open(&self.dir)?;
         let options = WriterOptions {
             wait: WAIT_TO_WRITE,
@@ -157,6 +161,24 @@ impl House {
         drop(writer);
         self.renew()?;
         result
+    }
+
+    /// Waits for the turn to write, as long as for another process.
+    fn turn(&self) -> Result<std::sync::MutexGuard<'_, ()>> {
+        let begun = Instant::now();
+        loop {
+            match self.writing.try_lock() {
+                Ok(turn) => return Ok(turn),
+                Err(TryLockError::Poisoned(error)) => return Ok(error.into_inner()),
+                Err(TryLockError::WouldBlock) if begun.elapsed() >= WAIT_TO_WRITE => {
+                    let kind = ErrorType::Of(Kind::Locked);
+                    return Err(
+                        Failure::new(kind, "another change of this server is going on").hint("come again later")
+                    );
+                }
+                Err(TryLockError::WouldBlock) => std::thread::sleep(TURN),
+            }
+        }
     }
 
     /// The index as it is called: its folder as it was given, of which strangers hear the last part alone.
@@ -186,7 +208,6 @@ fn make_private(dir: &Path) -> Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(dir).map_err(|error| {
-        let kind = crate::serve::api::ErrorType::Of(crate::types::Kind::Io);
-        Failure::new(kind, format!("cannot make the folder `{}`: {error}", dir.display()))
+        Failure::new(ErrorType::Of(Kind::Io), format!("cannot make the folder `{}`: {error}", dir.display()))
     })
 }

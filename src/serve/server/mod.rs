@@ -13,10 +13,12 @@ mod files;
 mod gate;
 mod guard;
 mod house;
+mod ingest;
 mod jobs;
 mod keys;
 mod listen;
 mod metrics;
+mod openai;
 mod options;
 mod politeness;
 mod rate;
@@ -27,6 +29,8 @@ mod search;
 mod state;
 mod status;
 mod sync;
+#[cfg(test)]
+mod testing;
 
 pub use failure::Failure;
 pub use guard::Peer;

@@ -2,21 +2,24 @@
 
 use axum::{
     Router,
+    extract::DefaultBodyLimit,
     middleware::from_fn_with_state,
-    routing::{get, post},
+    routing::{delete, get, post},
 };
 
 use super::{
     ask, documents, explain,
     failure::{Failure, Result},
-    guard, search,
+    guard, ingest, openai, search,
     state::State,
-    status,
+    status, sync,
 };
 use crate::serve::api::{ErrorType, routes};
 
 /// Everything that is served.
 pub fn app(state: State) -> Router {
+    // What a form says beside its files is little.
+    let upload = usize::try_from(state.options().limits.upload_bytes).unwrap_or(usize::MAX).saturating_add(1 << 20);
     Router::new()
         .route(routes::HEALTH, get(status::health))
         .route(routes::READY, get(status::ready))
@@ -24,7 +27,7 @@ pub fn app(state: State) -> Router {
         .route(routes::HELLO, get(status::hello))
         .route(routes::STATUS, get(status::get).post(status::post))
         .route(routes::COLLECTIONS, get(documents::collections))
-        .route(routes::DOCUMENTS, get(documents::documents))
+        .route(routes::DOCUMENTS, get(documents::documents).post(ingest::document).layer(DefaultBodyLimit::max(upload)))
         .route(routes::DOCUMENT, get(documents::document).delete(documents::delete))
         .route(routes::LIST, post(documents::list))
         .route(routes::SHOW, post(documents::show))
@@ -35,6 +38,18 @@ pub fn app(state: State) -> Router {
         .route(routes::WHY, post(explain::why))
         .route(routes::WHY_NOT, post(search::why_not))
         .route(routes::VERIFY, post(explain::verify))
+        .route(routes::INGEST, post(ingest::begin))
+        .route(routes::INGEST_JOB, get(ingest::job).delete(ingest::cancel))
+        .route(routes::SYNC, post(sync::begin))
+        .route(routes::SYNC_ONE, delete(sync::give_up))
+        .route(routes::SYNC_FILES, post(sync::files))
+        .route(routes::SYNC_CONTENTS, post(sync::contents))
+        .route(routes::SYNC_FINISH, post(sync::finish))
+        .route(routes::CHAT_COMPLETIONS, post(openai::chat::completions))
+        .route(routes::RESPONSES, post(openai::responses::responses))
+        .route(routes::EMBEDDINGS, post(openai::embeddings::embeddings))
+        .route(routes::MODELS, get(openai::models::list))
+        .route(routes::MODEL, get(openai::models::one))
         .fallback(no_route)
         .method_not_allowed_fallback(wrong_method)
         .layer(from_fn_with_state(state.clone(), guard::guard))

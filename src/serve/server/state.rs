@@ -23,6 +23,9 @@ use super::{
 };
 use crate::{index::Snapshot, retrieve::Query};
 
+/// Uploads at once.
+const UPLOADS: usize = 3;
+
 /// See the module. Cheap to clone.
 #[derive(Clone)]
 pub struct State(pub(super) Arc<Inner>);
@@ -35,6 +38,8 @@ pub(super) struct Inner {
     search: Gate,
     /// Answers mostly wait for a model.
     answers: Gate,
+    /// Bodies of files are held in memory, so few come in at once.
+    pub uploads: Gate,
     /// Gates of each tenant: half of each, so that none takes all.
     shares: Mutex<HashMap<String, Arc<(Gate, Gate)>>>,
     pub metrics: Metrics,
@@ -66,6 +71,7 @@ impl State {
         Self(Arc::new(Inner {
             search: Gate::new(searches, limits.queue),
             answers: Gate::new(limits.in_flight, limits.queue),
+            uploads: Gate::new(UPLOADS, limits.queue),
             shares: Mutex::new(HashMap::new()),
             main,
             tenants: Mutex::new(HashMap::new()),

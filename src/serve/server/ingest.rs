@@ -1,0 +1,405 @@
+//! Routes that add documents: texts, uploads, and ingests of the server's own folders and of pages.
+
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+use axum::{
+    body::Body,
+    extract::{FromRequest as _, Multipart, Path, Request, State as Given, multipart::Field},
+    http::{Response, StatusCode, header},
+};
+
+use super::{
+    body::{Json, check_length, too_large},
+    failure::{Failure, Result},
+    guard::{Audit, Caller},
+    house::House,
+    politeness::Polite,
+    scope,
+    search::json,
+    state::State,
+};
+use crate::{
+    index::{Snapshot, Writer},
+    ingest::{self, Arrival, PageUrl, Report, detect::extension_for},
+    model::Embedder,
+    retrieve::Mode,
+    serve::{
+        api::{API_ROOT, DocumentRequest, ErrorType, IngestRequest, IngestSettings},
+        wire,
+    },
+};
+
+/// Longer paths are nobody's.
+const MAX_PATH_BYTES: usize = 4096;
+const MAX_NAME_BYTES: usize = 128;
+/// Of the fields of an upload that are no files.
+const MAX_FIELD_BYTES: usize = 16 << 10;
+
+/// The options of an ingest: the server's, with what the client may choose.
+pub fn options(state: &State, caller: &Caller, house: &House, settings: &IngestSettings) -> Result<ingest::Options> {
+    let base = &state.options().ingest;
+    let collection = settings.collection.clone().unwrap_or_else(|| base.collection.clone());
+    check_name("collection", &collection)?;
+    scope::check_target(caller, &collection)?;
+    let in_range = |name: &str, value: Option<u16>, from: u16, to: u16| match value {
+        Some(value) if !(from..=to).contains(&value) => {
+            Err(Failure::usage(format!("`{name}` is {value}, expected {from} to {to}")))
+        }
+        Some(_) | None => Ok(value.map(usize::from)),
+    };
+    let tokens = in_range("chunk_tokens", settings.chunk_tokens, 32, 254)?;
+    let overlap = in_range("chunk_overlap", settings.chunk_overlap, 0, 127)?;
+    let chunk_tokens = tokens.unwrap_or(base.chunk_tokens);
+    let chunk_overlap = overlap.unwrap_or(match tokens {
+        Some(tokens) => ingest::default_overlap(tokens),
+        None => base.chunk_overlap,
+    });
+    Ok(ingest::Options {
+        home: house.home.clone(),
+        index_dir: house.dir.clone(),
+        collection,
+        tags: settings.tags.clone(),
+        chunk_tokens,
+        chunk_overlap,
+        archives: settings.archives.unwrap_or(base.archives),
+        retry_failed: settings.retry_failed,
+        prune: !settings.no_prune,
+        allow_empty: settings.allow_empty,
+        dry_run: settings.dry_run,
+        ..base.clone()
+    })
+}
+
+/// A name on one line that is no path.
+pub fn check_name(what: &str, name: &str) -> Result<()> {
+    let is_fine = !name.trim().is_empty()
+        && name.len() <= MAX_NAME_BYTES
+        && ![".", ".."].contains(&name)
+        && !name.contains(['/', '\\'])
+        && !name.contains(char::is_control);
+    match is_fine {
+        true => Ok(()),
+        false => {
+            Err(Failure::usage(format!("`{what}` has to be a name without `/`, of at most {MAX_NAME_BYTES} bytes")))
+        }
+    }
+}
+
+/// A path below a root. It never touches a disk, but it is shown as one.
+pub fn check_path(path: &str) -> Result<()> {
+    let is_part = |part: &str| !part.is_empty() && part != "." && part != "..";
+    let is_fine = path.len() <= MAX_PATH_BYTES && path.split('/').all(is_part) && !path.contains('\0');
+    match is_fine {
+        true => Ok(()),
+        false => Err(Failure::usage(format!(
+            "a document is called by a relative path like `notes/monday.md`, of at most {MAX_PATH_BYTES} bytes"
+        ))),
+    }
+}
+
+/// A root for what is handed over. Errors: it is a folder's of the index, so that a document could pass for a file.
+pub fn check_root(snapshot: Option<&Snapshot>, root: &str) -> Result<()> {
+    check_name("root", root)?;
+    let Some(snapshot) = snapshot else { return Ok(()) };
+    let below = format!("{root}/");
+    let is_taken = snapshot.roots().contains_key(root)
+        || snapshot
+            .sources(None)?
+            .iter()
+            .any(|source| source.root.is_empty() && source.path.as_str().starts_with(&below));
+    match is_taken {
+        true => Err(Failure::usage(format!("`{root}` is a folder of the index")).hint("choose another root")),
+        false => Ok(()),
+    }
+}
+
+/// Errors: more documents, or bytes of them, than the key's tenant may have.
+pub fn check_quota(caller: &Caller, snapshot: &Snapshot, documents: u64, bytes: u64) -> Result<()> {
+    let Some(quota) = caller.key().map(|key| key.quota) else { return Ok(()) };
+    let over = |what: &str, limit: u64| {
+        Err(Failure::new(ErrorType::TooMany, format!("the quota is {limit} {what}")).hint("remove some first"))
+    };
+    if quota.documents.is_none() && quota.bytes.is_none() {
+        return Ok(());
+    }
+    let sources = snapshot.sources(None)?;
+    if let Some(limit) = quota.documents
+        && sources.len() as u64 + documents > limit
+    {
+        return over("documents", limit);
+    }
+    if let Some(limit) = quota.bytes
+        && sources.iter().map(|source| source.size_bytes).sum::<u64>().saturating_add(bytes) > limit
+    {
+        return over("bytes", limit);
+    }
+    Ok(())
+}
+
+/// The embedder of what is added: it lets searches go first.
+pub fn polite(state: &State, house: &House, snapshot: &Snapshot) -> Result<Option<Polite>> {
+    let embedder = house.embedder(state.options(), snapshot, Mode::Hybrid)?;
+    Ok(embedder.map(|embedder| Polite { embedder, politeness: Arc::clone(&state.0.politeness) }))
+}
+
+/// Who embedded, as a report names it.
+pub fn embedder_name(embedder: Option<&Polite>) -> Option<String> {
+    embedder.map(|embedder| format!("{}, {}", embedder.space().model, embedder.backend()))
+}
+
+/// Adds documents, durable when it returns. Blocks.
+pub fn add(
+    state: &State,
+    caller: &Caller,
+    house: &House,
+    options: &ingest::Options,
+    arrivals: Vec<Arrival>,
+) -> Result<wire::IngestReport> {
+    house.create(state.options())?;
+    let snapshot = house.snapshot()?;
+    for root in arrivals.iter().map(|arrival| arrival.root.as_str()).collect::<std::collections::BTreeSet<_>>() {
+        check_root(Some(&snapshot), root)?;
+    }
+    let bytes = arrivals.iter().map(|arrival| arrival.bytes.len() as u64).sum();
+    check_quota(caller, &snapshot, arrivals.len() as u64, bytes)?;
+    let embedder = polite(state, house, &snapshot)?;
+    let report = house.write("documents", |writer| arrive(writer, embedder.as_ref(), options, arrivals, state))?;
+    Ok(wire::IngestReport::new(&report, embedder_name(embedder.as_ref())))
+}
+
+/// See [`ingest::arrive`]; a server that stops commits what is whole.
+pub fn arrive(
+    writer: &mut Writer,
+    embedder: Option<&Polite>,
+    options: &ingest::Options,
+    arrivals: Vec<Arrival>,
+    state: &State,
+) -> Result<Report> {
+    let embedder = embedder.map(|embedder| embedder as &dyn Embedder);
+    let silent = |_: ingest::Event<'_>| {};
+    let report = ingest::arrive(writer, embedder, options, arrivals, &silent, &state.options().cancel)?;
+    if report.interrupted {
+        return Err(Failure::new(ErrorType::Busy, "the server is stopping").header(header::RETRY_AFTER, "1"));
+    }
+    Ok(report)
+}
+
+/// `POST /v1/documents`: a text as JSON, or files as `multipart/form-data`.
+pub async fn document(Given(state): Given<State>, caller: Caller, request: Request) -> Result<Response<Body>> {
+    state.check_writable(&caller)?;
+    let house = state.house(&caller)?;
+    let kind = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let (settings, arrivals) = match kind.trim().to_ascii_lowercase().starts_with("multipart/form-data") {
+        true => upload(&state, request).await?,
+        false => {
+            let Json(request) = Json::<DocumentRequest>::from_request(request, &state).await?;
+            text(request)?
+        }
+    };
+    let options = options(&state, &caller, &house, &settings)?;
+    let collection = options.collection.clone();
+    let own = state.clone();
+    let report = state.blocking(move || add(&own, &caller, &house, &options, arrivals)).await?;
+    let mut response = json(&report)?;
+    response.extensions_mut().insert(Audit { collection });
+    Ok(response)
+}
+
+fn text(request: DocumentRequest) -> Result<(IngestSettings, Vec<Arrival>)> {
+    let DocumentRequest { name, text, root, extension, title, collection, tags } = request;
+    check_path(&name)?;
+    let root = root.unwrap_or_else(|| API_ROOT.to_owned());
+    check_root(None, &root)?;
+    let extension = extension.map(|word| known_extension(&word)).transpose()?;
+    let arrival = Arrival { root, path: name, extension, title, times: None, bytes: text.into_bytes() };
+    Ok((IngestSettings { collection, tags, ..IngestSettings::default() }, vec![arrival]))
+}
+
+pub fn known_extension(word: &str) -> Result<String> {
+    extension_for(word).ok_or_else(|| Failure::usage("no format of that name; say its file extension, as in `md`"))
+}
+
+/// Files of a form, and its fields `root`, `collection`, `tag` (`key=value`, may come again).
+async fn upload(state: &State, request: Request) -> Result<(IngestSettings, Vec<Arrival>)> {
+    let limits = &state.options().limits;
+    check_length(request.headers(), limits.upload_bytes)?;
+    let _place = state.0.uploads.enter().await?;
+    let bad = |_| Failure::new(ErrorType::BadRequest, "the form is malformed, or larger than is taken");
+    let mut form = Multipart::from_request(request, state)
+        .await
+        .map_err(|_| Failure::new(ErrorType::BadRequest, "the body is no form of files"))?;
+    let mut left = limits.upload_bytes;
+    let (mut settings, mut root, mut files) = (IngestSettings::default(), API_ROOT.to_owned(), Vec::new());
+    while let Some(field) = form.next_field().await.map_err(bad)? {
+        let (name, file) = (field.name().unwrap_or_default().to_owned(), field.file_name().map(str::to_owned));
+        let limit = if file.is_some() { left } else { MAX_FIELD_BYTES as u64 };
+        let bytes = part(field, limit, limits.upload_bytes, limits.idle_timeout).await?;
+        left = left.saturating_sub(bytes.len() as u64);
+        if let Some(file) = file {
+            check_path(&file)?;
+            if files.len() >= limits.batch {
+                return Err(Failure::usage(format!("more than {} files in one upload", limits.batch)));
+            }
+            files.push((file, bytes));
+            continue;
+        }
+        let text = String::from_utf8(bytes).map_err(|_| Failure::usage(format!("the field `{name}` is not UTF-8")))?;
+        match name.as_str() {
+            "root" => root = text,
+            "collection" => settings.collection = Some(text),
+            "tag" => {
+                let (key, value) = text
+                    .split_once('=')
+                    .filter(|(key, _)| !key.trim().is_empty())
+                    .ok_or_else(|| Failure::usage("a tag is written `key=value`"))?;
+                settings.tags.insert(key.trim().to_owned(), value.to_owned());
+            }
+            other => {
+                let known = "`root`, `collection`, `tag`, and files";
+                return Err(Failure::usage(format!("unknown field `{other}`; there are {known}")));
+            }
+        }
+    }
+    if files.is_empty() {
+        return Err(Failure::usage("the form holds no file"));
+    }
+    check_root(None, &root)?;
+    let arrival =
+        |(path, bytes)| Arrival { root: root.clone(), path, extension: None, title: None, times: None, bytes };
+    Ok((settings, files.into_iter().map(arrival).collect()))
+}
+
+/// All of one part of a form.
+async fn part(mut field: Field<'_>, limit: u64, told: u64, idle: Duration) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    loop {
+        let Ok(chunk) = tokio::time::timeout(idle, field.chunk()).await else {
+            return Err(Failure::new(ErrorType::Timeout, format!("nothing of the body came for {} s", idle.as_secs())));
+        };
+        let chunk = chunk.map_err(|_| Failure::new(ErrorType::BadRequest, "the form broke off or is malformed"))?;
+        let Some(chunk) = chunk else { return Ok(bytes) };
+        if (bytes.len() + chunk.len()) as u64 > limit {
+            return Err(too_large(told));
+        }
+        bytes.extend_from_slice(&chunk);
+    }
+}
+
+/// `POST /v1/ingest`
+pub async fn begin(
+    Given(state): Given<State>,
+    caller: Caller,
+    Json(request): Json<IngestRequest>,
+) -> Result<Response<Body>> {
+    state.check_writable(&caller)?;
+    let house = state.house(&caller)?;
+    if request.paths.is_empty() && request.pages.is_empty() {
+        return Err(Failure::usage("`paths` or `pages` has to name something"));
+    }
+    if request.paths.len() + request.pages.len() > state.options().limits.batch {
+        return Err(Failure::usage(format!("more than {} paths and pages", state.options().limits.batch)));
+    }
+    let paths = request.paths.iter().map(|path| inside(&state, path)).collect::<Result<Vec<_>>>()?;
+    let pages = pages(&state, &request.pages)?;
+    let base = options(&state, &caller, &house, &request.settings)?;
+    let options = ingest::Options {
+        paths,
+        pages,
+        include: if request.include.is_empty() { base.include.clone() } else { request.include },
+        exclude: if request.exclude.is_empty() { base.exclude.clone() } else { request.exclude },
+        ignore_rules: !request.no_ignore,
+        hidden: request.hidden.unwrap_or(base.hidden),
+        ..base
+    };
+    let collection = options.collection.clone();
+    let Some(job) = state.0.jobs.begin(caller.tenant().map(str::to_owned)) else { return Err(Failure::busy()) };
+    let (own, running) = (state.clone(), Arc::clone(&job));
+    tokio::task::spawn_blocking(move || {
+        let result = run(&own, &caller, &house, &options, &running).map_err(|failure| {
+            let paths = house.private_paths();
+            let mut known: Vec<&std::path::Path> = paths.iter().map(PathBuf::as_path).collect();
+            known.extend(own.options().access.ingest_roots.iter().map(PathBuf::as_path));
+            failure.without_paths(&known).detail("")
+        });
+        running.end(result);
+    });
+    let mut response = json(&job.wire())?;
+    *response.status_mut() = StatusCode::ACCEPTED;
+    response.extensions_mut().insert(Audit { collection });
+    Ok(response)
+}
+
+fn run(
+    state: &State,
+    caller: &Caller,
+    house: &House,
+    options: &ingest::Options,
+    job: &super::jobs::Job,
+) -> Result<(Report, Option<String>)> {
+    house.create(state.options())?;
+    let snapshot = house.snapshot()?;
+    check_quota(caller, &snapshot, 1, 1)?;
+    let embedder = polite(state, house, &snapshot)?;
+    let name = embedder_name(embedder.as_ref());
+    let report = house.write("ingest", |writer| {
+        job.run();
+        let embedder = embedder.as_ref().map(|embedder| embedder as &dyn Embedder);
+        Ok(ingest::ingest(writer, embedder, options, &job.counts, &job.cancel)?)
+    })?;
+    Ok((report, name))
+}
+
+/// A path that lies in a folder that may be ingested, whatever links and dots it has (N9). What lies outside and what is not
+/// there are refused in the same words.
+fn inside(state: &State, path: &str) -> Result<PathBuf> {
+    let roots = &state.options().access.ingest_roots;
+    if roots.is_empty() {
+        return Err(Failure::forbidden("this server ingests no paths").hint("it was started without `--ingest-root`"));
+    }
+    let refused =
+        || Failure::forbidden(format!("`{}` is in no folder that may be ingested", path.trim_start_matches('/')));
+    if path.contains('\0') {
+        return Err(refused());
+    }
+    let given = PathBuf::from(path);
+    let candidates: Vec<PathBuf> =
+        if given.is_absolute() { vec![given] } else { roots.iter().map(|root| root.join(&given)).collect() };
+    let is_inside = |real: &PathBuf| roots.iter().any(|root| real.starts_with(root));
+    candidates.iter().filter_map(|path| std::fs::canonicalize(path).ok()).find(is_inside).ok_or_else(refused)
+}
+
+/// Pages, from public addresses alone (N8).
+fn pages(state: &State, pages: &[String]) -> Result<Vec<PageUrl>> {
+    if pages.is_empty() {
+        return Ok(Vec::new());
+    }
+    if !state.options().access.allow_url_ingest {
+        return Err(
+            Failure::forbidden("this server fetches no pages").hint("it was started without `--allow-url-ingest`")
+        );
+    }
+    let page = |text: &String| match text.parse::<PageUrl>() {
+        Ok(page) => Ok(page.public()),
+        Err(error) => Err(Failure::usage(error.to_string())),
+    };
+    pages.iter().map(page).collect()
+}
+
+/// `GET /v1/ingest/{id}`
+pub async fn job(Given(state): Given<State>, caller: Caller, Path(id): Path<String>) -> Result<Response<Body>> {
+    state.check_writable(&caller)?;
+    json(&found(&state, &caller, &id)?.wire())
+}
+
+/// `DELETE /v1/ingest/{id}`: what is whole by now is committed.
+pub async fn cancel(Given(state): Given<State>, caller: Caller, Path(id): Path<String>) -> Result<Response<Body>> {
+    state.check_writable(&caller)?;
+    let job = found(&state, &caller, &id)?;
+    job.cancel.ask();
+    json(&job.wire())
+}
+
+fn found(state: &State, caller: &Caller, id: &str) -> Result<Arc<super::jobs::Job>> {
+    let job = state.0.jobs.find(id, caller.tenant());
+    job.ok_or_else(|| Failure::not_found(format!("no job `{id}`")))
+}
