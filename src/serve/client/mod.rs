@@ -197,6 +197,11 @@ impl Client {
         self.post(routes::VERIFY, request, Manner::STUDIES)
     }
 
+    /// Adds a text as a document, or replaces the one of its name.
+    pub fn document(&self, request: &api::DocumentRequest) -> Result<wire::IngestReport> {
+        self.post(routes::DOCUMENTS, request, Manner { patient: true, twice: true })
+    }
+
     /// Starts an ingest of what the server itself can reach.
     pub fn ingest(&self, request: &api::IngestRequest) -> Result<api::Job> {
         self.post(routes::INGEST, request, Manner { patient: false, twice: false })

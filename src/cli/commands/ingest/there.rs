@@ -9,8 +9,8 @@ use rag::{
     },
     serve::{
         api::{
-            IngestRequest, IngestSettings, ListRequest, MAX_SYNC_FILES, SyncContent, SyncFile, SyncFiles, SyncFinish,
-            SyncRequest,
+            DocumentRequest, IngestRequest, IngestSettings, ListRequest, MAX_SYNC_FILES, SyncContent, SyncFile,
+            SyncFiles, SyncFinish, SyncRequest,
         },
         client::{Client, Contents},
         wire::{IngestChunks, IngestReport, Outcome},
@@ -23,6 +23,8 @@ use crate::cli::{output::progress::Progress, remote, report::Failure};
 
 /// Contents are sent when there are so many bytes of them: what is sent is durable, and need not be sent again.
 const BATCH_BYTES: usize = 8 << 20;
+/// Of a text in a request of JSON, which may double it.
+const MAX_TEXT_BYTES: usize = 3 << 20;
 /// The pause between two looks at how far the server is with what it fetches itself.
 const LOOK_AGAIN: Duration = Duration::from_millis(300);
 
@@ -272,6 +274,11 @@ impl HandOver<'_> {
 
     /// What came by standard input: one file under a root of its own.
     fn given(&self, given: &Given, report: &mut IngestReport) -> Result<(), Failure> {
+        if let Some(document) = self.document(given) {
+            self.progress.event(Event::Planned { sources: 1, bytes: given.bytes.len() as u64 });
+            add(report, self.remote.document(&document)?);
+            return Ok(());
+        }
         let settings = IngestSettings { no_prune: true, ..self.settings() };
         let (root, below) = (given.root.clone(), vec![given.name.clone()]);
         let sync = self.remote.sync(&SyncRequest { root, below, narrowed: false, settings })?;
@@ -301,6 +308,25 @@ impl HandOver<'_> {
         }
         add(report, self.remote.sync_finish(&sync.id, &SyncFinish::default())?);
         Ok(())
+    }
+
+    /// A text as it is, where a request can hold it: the same text again changes nothing then.
+    fn document(&self, given: &Given) -> Option<DocumentRequest> {
+        let Args { chunk_tokens: None, chunk_overlap: None, archives: false, retry_failed: false, .. } = self.args
+        else {
+            return None;
+        };
+        let fits = given.bytes.len() <= MAX_TEXT_BYTES && !self.options.dry_run;
+        let text = std::str::from_utf8(&given.bytes).ok().filter(|_| fits)?;
+        Some(DocumentRequest {
+            name: given.name.clone(),
+            text: text.to_owned(),
+            root: Some(given.root.clone()),
+            extension: given.extension.clone(),
+            title: None,
+            collection: Some(self.options.collection.clone()),
+            tags: self.options.tags.clone(),
+        })
     }
 
     /// Pages are fetched by the server, if it does that for others.
