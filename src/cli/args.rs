@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand, ValueEnum};
 
 use super::commands::{
-    ask, check, compact, completions, config, doctor, eval, export, import, ingest, list, man, migrate, query, reembed,
-    rm, serve, show, status, tune, verify, why, why_not,
+    ask, check, compact, completions, config, doctor, eval, export, import, ingest, list, man, mcp, migrate, query,
+    reembed, rm, serve, show, status, tune, verify, why, why_not,
 };
 
 /// Ingest a folder, query it, ask it: hybrid search and checked citations, offline
@@ -99,6 +99,8 @@ pub enum Command {
     Export(export::Args),
     /// Take documents from JSON lines: an export, or lines of `id`, `title`, `text`
     Import(import::Args),
+    /// Serve tools for agents: search, answers and memory, over standard input and output (MCP)
+    Mcp(mcp::Args),
     /// Show each setting and where its value comes from
     Config(config::Args),
     /// Print a completion script for a shell
@@ -133,6 +135,7 @@ impl Cli {
             | Command::Migrate(_)
             | Command::Doctor(_)
             | Command::Man(_)
+            | Command::Mcp(_)
             | Command::Completions(_) => false,
         };
         self.global.json || format

@@ -54,13 +54,16 @@ impl Named {
             | Command::Verify(_)
             | Command::Eval(_) => return Ok(true),
             // They have nothing to do with an index that a variable could mean.
-            Command::Config(_) | Command::Man(_) | Command::Completions(_) | Command::Serve(_) if !self.by_flag => {
+            Command::Config(_) | Command::Man(_) | Command::Completions(_) | Command::Serve(_) | Command::Mcp(_)
+                if !self.by_flag =>
+            {
                 return Ok(false);
             }
             Command::Config(_) => ("config", "shows the settings of this machine"),
             Command::Man(_) => ("man", "prints what is in the program"),
             Command::Completions(_) => ("completions", "prints what is in the program"),
             Command::Serve(_) => ("serve", "serves an index here"),
+            Command::Mcp(_) => ("mcp", "serves an index here"),
             Command::Tune(_) => ("tune", "proposes settings for an index here"),
             Command::Compact(_) => ("compact", "rewrites the files of an index here"),
             Command::Reembed(_) => ("reembed", "rewrites the files of an index here"),

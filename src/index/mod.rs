@@ -24,7 +24,6 @@ mod record;
 mod respace;
 mod select;
 mod snapshot;
-mod stamp;
 mod stats;
 pub mod vector;
 mod verify;
@@ -41,7 +40,6 @@ pub use lexical::LexicalQuery;
 pub use record::{ChunkRecord, NewChunk, Problem, SourceRecord, Status};
 pub use respace::{NewSpace, SpaceRow};
 pub use snapshot::{QuerySyntax, Snapshot};
-pub use stamp::Stamp;
 pub use stats::{CollectionStats, Stats};
 pub use vector::{Effort, Work};
 pub use verify::{Fault, Verified};
@@ -69,6 +67,25 @@ pub struct Index {
 pub struct Settings {
     /// `None`: an index without vectors (`--no-embed`).
     pub space: Option<EmbeddingSpace>,
+}
+
+/// See [`Index::mark`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mark {
+    bytes: u64,
+    modified: Option<std::time::SystemTime>,
+    inode: u64,
+}
+
+impl Mark {
+    fn of(path: &Path) -> std::io::Result<Self> {
+        let meta = std::fs::metadata(path)?;
+        #[cfg(unix)]
+        let inode = std::os::unix::fs::MetadataExt::ino(&meta);
+        #[cfg(not(unix))]
+        let inode = 0;
+        Ok(Self { bytes: meta.len(), modified: meta.modified().ok(), inode })
+    }
 }
 
 impl Index {
@@ -100,6 +117,13 @@ impl Index {
     /// milliseconds whatever the size.
     pub fn snapshot(&self) -> Result<Snapshot> {
         open::open(&self.dir)
+    }
+
+    /// What tells one committed generation from another without opening any: equal as long as nothing was committed. One
+    /// stat. Errors: `Io`.
+    pub fn mark(&self) -> Result<Mark> {
+        let path = layout::text_dir(&self.dir).join(layout::META_FILE);
+        Mark::of(&path).map_err(|source| Error::Io { act: "look at", path, source })
     }
 
     /// Takes the writer lock and removes what earlier writers left. Errors: `Locked`, `Io` (a read-only folder), `Corrupt`.

@@ -106,6 +106,13 @@ impl Snapshot {
         Ok(names.into_iter().map(|(_, _, id)| id).collect())
     }
 
+    /// Ids of the sources that a filter and a collection allow, in no order. Reads columns alone, no record.
+    pub fn ids_where(&self, filter: &Filter, collection: Option<&str>) -> Result<Vec<SourceId>> {
+        let rule = select::Rule::new(Some(filter), collection)?;
+        let found = guard(&self.0.dir, || select::sources(&self.0.searcher, &rule))?;
+        Ok(found.into_iter().map(SourceId).collect())
+    }
+
     pub fn source(&self, id: SourceId) -> Result<Option<SourceRecord>> {
         let Inner { dir, searcher, .. } = &*self.0;
         guard(dir, || match search::find(searcher, FIELDS.source, &[id.0])?[..] {

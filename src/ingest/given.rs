@@ -24,6 +24,12 @@ use crate::{
 /// The root of what came by standard input; display paths begin with it.
 pub const STDIN_ROOT: &str = "stdin";
 
+/// The root of what clients of a server hand over.
+pub const GIVEN_ROOT: &str = "given";
+
+/// Names that no folder of the index may have as a root: what is listed under them stands nowhere on disk.
+pub const RESERVED_ROOTS: [&str; 3] = [STDIN_ROOT, GIVEN_ROOT, super::IMPORT_ROOT];
+
 /// What was handed over instead of a path.
 #[derive(Debug, Clone)]
 pub struct Given {

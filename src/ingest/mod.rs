@@ -4,6 +4,7 @@
 
 mod arrivals;
 mod chunk;
+mod deposit;
 pub mod detect;
 pub mod document;
 mod embed;
@@ -37,10 +38,11 @@ mod watch;
 mod why;
 
 pub use arrivals::{Arrival, Manifest, ManifestFile, ManifestWants, Times, arrive};
+pub use deposit::{Content, Deposit, DepositOptions, Deposited, Depositor, Prepared, clean_text};
 pub use error::{Error, Result};
 pub use fetch::{NoPage, PageUrl};
 pub use freshness::freshness;
-pub use given::{Given, STDIN_ROOT};
+pub use given::{GIVEN_ROOT, Given, STDIN_ROOT};
 pub use import::{IMPORT_ROOT, ImportOptions, import};
 pub use loader::{Loaders, NoLoader};
 pub use page_readers::{Ocr, PageReaders};

@@ -272,7 +272,7 @@ fn failed(task: &Task, reading: &Reading, problem: Problem, hash: &str, format: 
 }
 
 /// A record that knows the file and nothing of its content.
-fn record(task: &Task, reading: &Reading, hash: &str, format: &str) -> SourceRecord {
+pub fn record(task: &Task, reading: &Reading, hash: &str, format: &str) -> SourceRecord {
     let (name, stat) = (&reading.found.name, reading.found.stat);
     SourceRecord {
         id: name.id,

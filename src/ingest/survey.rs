@@ -139,7 +139,7 @@ fn roots(snapshot: &Snapshot, options: &Options, targets: &[Target]) -> Result<R
     }
     let on_disk = |name: &str| home.as_ref().is_some_and(|home| home.join(name).symlink_metadata().is_ok());
     for target in targets {
-        let is_taken = |name: &str| name == given::STDIN_ROOT || taken.contains(name) || on_disk(name);
+        let is_taken = |name: &str| given::RESERVED_ROOTS.contains(&name) || taken.contains(name) || on_disk(name);
         roots.adopt(&target.path, target.is_dir, &is_taken);
     }
     Ok(roots)

@@ -1,8 +1,16 @@
-//! The public schema of every answer: what `--json` prints, and what a server will send; what a client may ask of one, and the client.
+//! The public schema of every answer: what `--json` prints, and what a server sends; what a client may ask of one, and the
+//! client; and what servers share: the newest generation, the writing thread, memories, tools for agents.
 
 pub mod api;
 pub mod client;
+pub mod current;
 pub mod hints;
 #[cfg(feature = "serve")]
+pub mod mcp;
+pub mod memory;
+pub mod models;
+#[cfg(feature = "serve")]
 pub mod server;
+pub mod told;
 pub mod wire;
+pub mod writes;

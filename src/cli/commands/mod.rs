@@ -13,6 +13,7 @@ pub mod import;
 pub mod ingest;
 pub mod list;
 pub mod man;
+pub mod mcp;
 pub mod migrate;
 pub mod query;
 pub mod reembed;
@@ -92,6 +93,7 @@ pub fn run(cli: Cli) -> Result<u8, Failure> {
         Command::Migrate(args) => migrate::run(&context, args),
         Command::Doctor(args) => doctor::run(&cli.global, &args),
         Command::Man(args) => man::run(&args),
+        Command::Mcp(args) => mcp::run(&context, args),
         Command::Completions(args) => completions::run(&args),
     }
 }

@@ -1,0 +1,139 @@
+//! `rag mcp`: tools for agents over standard input and output. Stdout is the protocol's; talk goes to stderr.
+
+#[cfg(feature = "serve")]
+mod models;
+
+use std::{path::PathBuf, time::Duration};
+
+use super::Context;
+use crate::cli::{args::duration, report::Failure};
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Let `ingest` read below this folder (can be repeated) [default: the roots of the client, else the folder of the index]
+    #[arg(long, value_name = "DIR")]
+    root: Vec<PathBuf>,
+    /// Offer `ingest` and `delete_source`
+    #[arg(long)]
+    allow_write: bool,
+    /// Offer no memory tools
+    #[arg(long)]
+    no_memory: bool,
+    /// Wait this long for another writer to end
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration)]
+    wait: Duration,
+}
+
+#[cfg(not(feature = "serve"))]
+pub fn run(_: &Context, _: Args) -> Result<u8, Failure> {
+    Err(Failure::usage("this program was built without its servers").hint("build it with the feature `serve`"))
+}
+
+#[cfg(feature = "serve")]
+pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
+    use rag::{
+        serve::mcp::{Server, serve},
+        types::Kind,
+    };
+
+    let options = options(context, &args)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::new(Kind::Io, format!("cannot start the server: {error}")))?;
+    let server = Server::new(options);
+    let result = runtime.block_on(serve(&server, tokio::io::stdin(), tokio::io::stdout()));
+    // A read of standard input cannot be taken back.
+    runtime.shutdown_background();
+    if let Err(told) = result {
+        let failure = Failure::new(told.kind, told.message);
+        return Err(match told.hint {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        });
+    }
+    Ok(crate::cli::exit::OK)
+}
+
+#[cfg(feature = "serve")]
+fn options(context: &Context, args: &Args) -> Result<rag::serve::mcp::Options, Failure> {
+    use std::{collections::BTreeMap, sync::Arc};
+
+    use rag::{
+        ingest::{self, Loaders, PageReaders, extract::Passwords},
+        retrieve::{Ask, Query, Unsupported},
+    };
+
+    use super::{ask, ingest::worker, query::SearchArgs};
+    use crate::cli::env;
+
+    let (config, place) = (&context.config, &context.place);
+    if place.exists() {
+        // An index that somebody else could change is refused before anything is read of it.
+        place.open()?;
+    }
+    for root in &args.root {
+        if !root.is_dir() {
+            return Err(Failure::usage(format!("`--root {}` is no folder", root.display()))
+                .hint("name a folder that `ingest` may read"));
+        }
+    }
+    let here = std::env::current_dir().ok();
+    let chunk_tokens = config.chunk_tokens();
+    let jobs = config.number("ingest.jobs").filter(|&jobs| jobs > 0);
+    let search = SearchArgs::default();
+    Ok(rag::serve::mcp::Options {
+        allow_write: args.allow_write,
+        memory: !args.no_memory,
+        roots: args.root.clone(),
+        trust_roots: true,
+        home: place.home().or(here),
+        ingest: ingest::Options {
+            paths: Vec::new(),
+            given: Vec::new(),
+            pages: Vec::new(),
+            home: place.home(),
+            index_dir: place.dir.clone(),
+            collection: "default".to_owned(),
+            include: config.list("ingest.include"),
+            exclude: config.list("ingest.exclude"),
+            ignore_rules: true,
+            hidden: config.bool("ingest.hidden"),
+            follow: false,
+            max_file_bytes: config.size("ingest.max_file_size").unwrap_or(512 << 20),
+            tags: BTreeMap::new(),
+            chunk_tokens,
+            chunk_overlap: config.chunk_overlap(chunk_tokens),
+            jobs: jobs.or(std::thread::available_parallelism().ok().map(|n| n.get())).unwrap_or(1),
+            dry_run: false,
+            loaders: Loaders::of(&config.list("ingest.loaders"))
+                .map_err(|error| Failure::usage(error.to_string()).hint("the setting is `ingest.loaders`"))?,
+            page_readers: PageReaders::default(),
+            archives: config.bool("ingest.archives"),
+            passwords: Passwords::new(env::text(env::PASSWORD).into_iter().collect()),
+            retry_failed: false,
+            prune: true,
+            allow_empty: false,
+            file_timeout: config.time("ingest.file_timeout").unwrap_or(Duration::from_secs(60)),
+            worker: worker()?,
+        },
+        query: Query { ..search.to_query(String::new(), config, 10) },
+        ask: Ask {
+            query: search.to_query(String::new(), config, ask::CANDIDATES),
+            max_tokens: config.number("llm.max_tokens").map_or(800, |n| u32::try_from(n).unwrap_or(u32::MAX)),
+            context_tokens: config.number("llm.context_tokens").unwrap_or(8192),
+            no_gate: false,
+            unsupported: match config.text("ask.unsupported") {
+                Some("drop") => Unsupported::Drop,
+                Some(_) | None => Unsupported::Mark,
+            },
+            stream: true,
+            history: Vec::new(),
+            system: ask::system_prompt(config)?,
+        },
+        writer: place.writer_options(args.wait),
+        models: Arc::new(models::Opened::new(place.clone(), config.clone())),
+        documents: None,
+    })
+}
