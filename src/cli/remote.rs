@@ -124,7 +124,10 @@ pub const MODELS: &str = "the server's own settings say which model it uses";
 impl From<client::Error> for Failure {
     fn from(error: client::Error) -> Self {
         let failure = Self::new(error.kind(), error.to_string());
-        match error.hint().map(str::to_owned).or_else(|| hint(&error).map(str::to_owned)) {
+        // A server speaks of headers, a command of variables.
+        let own = matches!(error, client::Error::Refused { kind: ErrorType::Unauthorized, .. });
+        let said = error.hint().filter(|_| !own).or_else(|| hint(&error)).map(str::to_owned);
+        match said {
             Some(hint) => failure.hint(hint),
             None => failure,
         }

@@ -11,12 +11,14 @@ use std::{
 };
 
 use super::{
-    Error, Event, Observer, Result,
+    Error, Event, Observer, Result, Times,
     file::{self, Contents, Stat},
     given,
     patterns::Patterns,
+    plan,
     report::Outcome,
     roots::Roots,
+    survey,
     walk::{self, Item, Name, Place, Target},
 };
 use crate::{
@@ -53,6 +55,8 @@ pub struct Scouted {
     pub ignored: u64,
     /// Patterns narrowed the walk: what was not found may be there all the same.
     pub narrowed: bool,
+    /// When the walk began, in nanoseconds since 1970.
+    pub scanned_ns: i64,
     patterns: Patterns,
 }
 
@@ -75,26 +79,32 @@ pub struct ScoutedFile {
     /// Below its root, as an index spells it.
     pub path: String,
     pub size_bytes: u64,
-    /// Nanoseconds since 1970.
-    pub mtime_ns: i64,
+    pub times: Times,
     place: PathBuf,
 }
 
 impl ScoutedFile {
-    /// blake3 of its bytes in hex, and size and mtime of then.
-    pub fn hash(&self) -> Result<(String, u64, i64), Problem> {
-        file::hash(&self.place).map(|(hash, Stat { size_bytes, mtime_ns, .. })| (hash, size_bytes, mtime_ns))
+    /// blake3 of its bytes in hex, and its size and times of then.
+    pub fn hash(&self) -> Result<(String, u64, Times), Problem> {
+        file::hash(&self.place).map(|(hash, stat)| (hash, stat.size_bytes, times(stat)))
     }
 
-    /// Its bytes and its mtime of then.
-    pub fn read(&self, max_bytes: u64) -> Result<(Vec<u8>, i64), Problem> {
-        file::read(&self.place, max_bytes).map(|Contents { bytes, stat }| (bytes, stat.mtime_ns))
+    /// Its bytes, and its times of then.
+    pub fn read(&self, max_bytes: u64) -> Result<(Vec<u8>, Times), Problem> {
+        file::read(&self.place, max_bytes).map(|Contents { bytes, stat }| (bytes, times(stat)))
+    }
+
+    /// It was changed so short before it was looked at that its times prove nothing.
+    pub fn is_fresh(&self, scanned_ns: i64) -> bool {
+        let Times { mtime_ns, ctime_ns, .. } = self.times;
+        mtime_ns.max(ctime_ns).saturating_add(plan::FRESH_NS) >= scanned_ns
     }
 }
 
 /// Looks at the given paths; `None` if it was cancelled meanwhile. Errors: a path that is missing or unreadable, a pattern
 /// that is wrong, two folders of one name, which an index elsewhere could not tell apart.
 pub fn scout(options: &ScoutOptions, observer: &dyn Observer, cancel: &Cancel) -> Result<Option<Scouted>> {
+    let scanned_ns = survey::now_ns();
     let patterns = Patterns::new(&options.include, &options.exclude)?;
     let targets = walk::targets(&options.paths, None)?;
     let roots = roots(&targets, options.name.as_deref())?;
@@ -135,7 +145,7 @@ pub fn scout(options: &ScoutOptions, observer: &dyn Observer, cancel: &Cancel) -
     let Lists { skipped, failed, warnings } = lists;
     let (narrowed, ignored) = (!patterns.is_empty(), walked.ignored);
     let roots = finds.found.into_values().collect();
-    Ok(Some(Scouted { roots, skipped, failed, warnings, ignored, narrowed, patterns }))
+    Ok(Some(Scouted { roots, skipped, failed, warnings, ignored, narrowed, scanned_ns, patterns }))
 }
 
 /// Each folder under its own name. Errors: `Options` where that would be the name of two, or where one name is given to two.
@@ -168,6 +178,11 @@ fn roots(targets: &[Target], name: Option<&str>) -> Result<Roots> {
 
 fn root_of(roots: &Roots, target: &Target) -> Option<String> {
     roots.locate(&target.path).map(|(name, _)| name.to_owned())
+}
+
+fn times(stat: Stat) -> Times {
+    let Stat { mtime_ns, ctime_ns, inode, .. } = stat;
+    Times { mtime_ns, ctime_ns, inode }
 }
 
 #[derive(Default)]
@@ -203,9 +218,9 @@ impl Finds<'_> {
         match item {
             Item::File(found) => {
                 let Place::File(place) = found.place else { return };
-                let Stat { size_bytes, mtime_ns, .. } = found.stat;
+                let (size_bytes, times) = (found.stat.size_bytes, times(found.stat));
                 let path = found.name.path.as_str().to_owned();
-                self.root(&found.name.root).files.push(ScoutedFile { path, size_bytes, mtime_ns, place });
+                self.root(&found.name.root).files.push(ScoutedFile { path, size_bytes, times, place });
                 self.sources += 1;
                 self.bytes = self.bytes.saturating_add(size_bytes);
                 if self.sources.is_multiple_of(FOUND_STEP) {

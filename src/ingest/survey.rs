@@ -210,7 +210,7 @@ impl Finds {
 }
 
 /// Nanoseconds since 1970.
-fn now_ns() -> i64 {
+pub fn now_ns() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
     i64::try_from(since).unwrap_or(i64::MAX)
 }

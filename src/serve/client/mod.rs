@@ -114,6 +114,11 @@ impl Client {
         Ok(Self { http, leave: Leave { cancel: options.cancel, finish_first: true }, shown })
     }
 
+    /// What ends waiting.
+    pub fn cancel(&self) -> &Cancel {
+        &self.leave.cancel
+    }
+
     /// The server's address as people may see it.
     pub fn shown(&self) -> &str {
         &self.shown
@@ -192,6 +197,25 @@ impl Client {
         self.post(routes::VERIFY, request, Manner::STUDIES)
     }
 
+    /// Adds a text as a document, or replaces the one of its name.
+    pub fn document(&self, request: &api::DocumentRequest) -> Result<wire::IngestReport> {
+        self.post(routes::DOCUMENTS, request, Manner { patient: true, twice: true })
+    }
+
+    /// Starts an ingest of what the server itself can reach.
+    pub fn ingest(&self, request: &api::IngestRequest) -> Result<api::Job> {
+        self.post(routes::INGEST, request, Manner { patient: false, twice: false })
+    }
+
+    /// How far a job is.
+    pub fn job(&self, id: &str) -> Result<api::Job> {
+        self.send(Method::GET, &routes::with_id(routes::INGEST_JOB, id), None, None, Manner::ASKS)
+    }
+
+    pub fn cancel_job(&self, id: &str) -> Result<api::Job> {
+        self.send(Method::DELETE, &routes::with_id(routes::INGEST_JOB, id), None, None, Manner::ASKS)
+    }
+
     pub fn eval(&self, request: &api::EvalRequest) -> Result<wire::EvalResult> {
         self.post(routes::EVAL, request, Manner::STUDIES)
     }
@@ -240,6 +264,11 @@ impl Client {
             }
             Reply::Failure(failure) => Err(self.refused(&failure)),
         }
+    }
+
+    /// What a job failed of, as if its request had.
+    pub fn told(&self, error: api::ErrorDetail) -> Error {
+        Error::said(&self.shown, api::ErrorBody { error }, |text| self.http.without_secrets(text))
     }
 
     fn refused(&self, failure: &Failure) -> Error {

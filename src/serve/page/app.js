@@ -390,7 +390,7 @@ async function upload(files) {
     const report = await call("v1/documents", { body: form });
     const number = (word) => report[word]?.length ?? report[word] ?? 0;
     const words = ["added", "updated", "unchanged", "failed"].filter(number).map((word) => `${number(word)} ${word}`);
-    const why = (report.failed ?? []).map((one) => `${one.path}: ${one.problem?.message ?? "failed"}`);
+    const why = (report.failed ?? []).map((one) => `${one.path}: ${one.problems?.[0]?.message ?? "failed"}`);
     await documents($("text").value);
     note([words.join(", ") || "nothing to do", ...why].join("; "), why.length > 0);
     holds();

@@ -45,7 +45,7 @@ impl Asking {
         let query = self.state.narrowed(&self.caller, &snapshot, ask.query.clone())?;
         let ask = Ask { query, ..ask };
         let chat = if self.extractive { None } else { options.models.chat()? };
-        let embedder = self.house.embedder(options, &snapshot, ask.query.mode)?;
+        let embedder = self.house.embedder(&self.state, &snapshot, ask.query.mode)?;
         let mut answer = retrieve::ask(&snapshot, embedder.as_deref(), chat.as_deref(), &ask, on_event)?;
         self.hide(&snapshot, &mut answer)?;
         self.house.files(&snapshot).mark_cited(&mut answer);

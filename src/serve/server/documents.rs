@@ -279,14 +279,17 @@ async fn removed(state: State, caller: Caller, request: RemoveRequest) -> Result
     }
     let house = state.house(&caller)?;
     let collection = request.collection.clone().unwrap_or_else(|| "*".to_owned());
-    let who = caller.clone();
+    let (own, who) = (state.clone(), caller.clone());
     let result = state.blocking(move || {
         if request.dry_run {
             let snapshot = house.snapshot()?;
             let (found, missing) = named(&who, &snapshot, &request)?;
             return Ok(report(found, missing, &request, snapshot.generation()));
         }
-        house.write("rm", |writer| {
+        if !house.exists() {
+            house.snapshot()?;
+        }
+        house.write(&own, move |writer, _| {
             let (found, missing) = named(&who, writer.snapshot(), &request)?;
             for id in found.keys() {
                 writer.remove(*id)?;

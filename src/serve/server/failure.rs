@@ -15,6 +15,7 @@ use crate::{
     serve::{
         api::{ErrorBody, ErrorDetail, ErrorType},
         hints,
+        told::Told,
     },
     types::Kind,
 };
@@ -130,6 +131,20 @@ fn without_paths(text: &str, known: &[&Path]) -> String {
         }
     }
     out
+}
+
+impl From<Told> for Failure {
+    fn from(told: Told) -> Self {
+        let Told { kind, message, hint } = told;
+        Self { hint, ..Self::new(ErrorType::Of(kind), message) }
+    }
+}
+
+impl From<Failure> for Told {
+    fn from(failure: Failure) -> Self {
+        let Failure { kind, message, hint, .. } = failure;
+        Self { kind: kind.kind(), message, hint }
+    }
 }
 
 impl From<index::Error> for Failure {

@@ -7,27 +7,37 @@
 use std::{
     collections::HashMap,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError, RwLock, TryLockError},
-    time::{Duration, Instant},
+    sync::{
+        Arc, Mutex, PoisonError, RwLock,
+        mpsc::{self, RecvError},
+    },
+    time::Duration,
 };
 
 use super::{
     failure::{Failure, Result},
     files::Files,
-    options::Options,
+    politeness::Polite,
+    state::State,
 };
 use crate::{
-    index::{Index, Settings, Snapshot, Stamp, Writer, WriterOptions},
+    index::{Index, Mark, Settings, Snapshot, Writer, WriterOptions},
+    ingest::{Deposit, DepositOptions},
     model::Embedder,
     retrieve::Mode,
-    serve::api::ErrorType,
+    serve::{
+        api::ErrorType,
+        mcp,
+        told::Told,
+        writes::{Change, Done, Receipt, Writes, WritesOptions},
+    },
     types::Kind,
 };
 
 /// How long a change waits for another process that writes.
 const WAIT_TO_WRITE: Duration = Duration::from_secs(20);
-/// How often a change looks whether it is its turn.
-const TURN: Duration = Duration::from_millis(5);
+/// Changes that wait to be written.
+const QUEUE: usize = 256;
 
 /// See the module.
 pub struct House {
@@ -39,12 +49,14 @@ pub struct House {
     opening: Mutex<()>,
     /// By folder name of the space.
     embedders: Mutex<HashMap<String, Arc<dyn Embedder>>>,
-    writing: Mutex<()>,
+    writes: Mutex<Option<Arc<Writes>>>,
+    /// By whether documents and memories may be changed.
+    pub tools: Mutex<HashMap<bool, (mcp::Server, mcp::HttpService)>>,
 }
 
 #[derive(Clone)]
 struct Held {
-    stamp: Stamp,
+    mark: Mark,
     snapshot: Snapshot,
 }
 
@@ -57,7 +69,8 @@ impl House {
             held: RwLock::new(None),
             opening: Mutex::new(()),
             embedders: Mutex::new(HashMap::new()),
-            writing: Mutex::new(()),
+            writes: Mutex::new(None),
+            tools: Mutex::default(),
         }
     }
 
@@ -67,32 +80,25 @@ impl House {
 
     /// The newest generation, or the one before it while somebody else opens it. Blocks for the milliseconds of an opening.
     pub fn snapshot(&self) -> Result<Snapshot> {
-        let held = self.held();
-        let stamp = match Index::open(&self.dir).and_then(|index| index.stamp()) {
-            Ok(stamp) => stamp,
-            Err(error) => return Err(error.into()),
-        };
-        match held {
-            Some(held) if held.stamp == stamp => Ok(held.snapshot),
+        let mark = Index::open(&self.dir)?.mark()?;
+        match self.held() {
+            Some(held) if held.mark == mark => Ok(held.snapshot),
             Some(held) => match self.opening.try_lock() {
                 Ok(_opening) => self.open(),
                 Err(_) => Ok(held.snapshot),
             },
-            None => {
-                let _opening = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
-                // Another one may have opened it meanwhile.
-                match self.held().filter(|held| held.stamp == stamp) {
-                    Some(held) => Ok(held.snapshot),
-                    None => self.open(),
-                }
-            }
+            None => self.renew(),
         }
     }
 
-    /// Opens what was committed last. For a change whose client is about to hear of it.
+    /// What was committed last, opened by whoever needs it first. For a change whose client is about to hear of it.
     pub fn renew(&self) -> Result<Snapshot> {
         let _opening = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
-        self.open()
+        let mark = Index::open(&self.dir)?.mark()?;
+        match self.held().filter(|held| held.mark == mark) {
+            Some(held) => Ok(held.snapshot),
+            None => self.open(),
+        }
     }
 
     fn held(&self) -> Option<Held> {
@@ -101,26 +107,36 @@ impl House {
 
     fn open(&self) -> Result<Snapshot> {
         let index = Index::open(&self.dir)?;
-        let stamp = index.stamp()?;
+        // Before the snapshot: a commit that comes between is seen at the next look.
+        let mark = index.mark()?;
         let snapshot = index.snapshot()?;
-        let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
-        // Whoever opened a later one was faster.
-        if held.as_ref().is_none_or(|held| held.snapshot.generation() <= snapshot.generation()) {
-            *held = Some(Held { stamp, snapshot: snapshot.clone() });
-        }
+        *self.held.write().unwrap_or_else(PoisonError::into_inner) = Some(Held { mark, snapshot: snapshot.clone() });
         Ok(snapshot)
     }
 
     /// The embedder of a snapshot's space, opened once; `None`: it has no vectors, or words alone are asked for.
-    pub fn embedder(&self, options: &Options, snapshot: &Snapshot, mode: Mode) -> Result<Option<Arc<dyn Embedder>>> {
+    pub fn embedder(&self, state: &State, snapshot: &Snapshot, mode: Mode) -> Result<Option<Arc<dyn Embedder>>> {
         let Some(space) = snapshot.space().filter(|_| mode != Mode::Lexical) else { return Ok(None) };
         let mut known = self.embedders.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(embedder) = known.get(&space.folder()) {
             return Ok(Some(Arc::clone(embedder)));
         }
-        let embedder = options.models.embedder(space)?;
+        let embedder = state.options().models.embedder(space)?;
         known.insert(space.folder(), Arc::clone(&embedder));
         Ok(Some(embedder))
+    }
+
+    /// As [`embedder`](Self::embedder), for what is added: it lets searches go first.
+    fn polite(&self, state: &State, snapshot: &Snapshot) -> Result<Option<Arc<dyn Embedder>>> {
+        let embedder = self.embedder(state, snapshot, Mode::Hybrid)?;
+        let polite = |embedder| Polite { embedder, politeness: Arc::clone(&state.0.politeness) };
+        Ok(embedder.map(|embedder| Arc::new(polite(embedder)) as Arc<dyn Embedder>))
+    }
+
+    /// Who embeds what is added, as a report names it.
+    pub fn embedder_name(&self, state: &State) -> Result<Option<String>> {
+        let embedder = self.embedder(state, &self.snapshot()?, Mode::Hybrid)?;
+        Ok(embedder.map(|embedder| format!("{}, {}", embedder.space().model, embedder.backend())))
     }
 
     /// Tells whether files are as they were ingested.
@@ -128,57 +144,113 @@ impl House {
         Files::new(self.home.clone(), snapshot)
     }
 
-    /// Makes the index if there is none.
-    pub fn create(&self, options: &Options) -> Result<()> {
+    /// Opens the index, or makes it.
+    pub fn create(&self, state: &State) -> Result<Index> {
         if self.exists() {
-            return Ok(());
+            return Ok(Index::open(&self.dir)?);
         }
-        let embedder = options.models.embedder_for_new()?;
+        let embedder = state.options().models.embedder_for_new()?;
         let settings = Settings { space: embedder.as_ref().map(|embedder| embedder.space().clone()) };
         if let Some(parent) = self.dir.parent().filter(|parent| !parent.as_os_str().is_empty()) {
             make_private(parent)?;
         }
-        Index::create(&self.dir, &settings)?;
+        let index = Index::create(&self.dir, &settings)?;
         if let Some(embedder) = embedder {
             let mut known = self.embedders.lock().unwrap_or_else(PoisonError::into_inner);
             known.insert(embedder.space().folder(), embedder);
         }
-        Ok(())
+        Ok(index)
     }
 
-    /// Changes the index: one at a time in this process, after any other process. What `change` committed is what readers
-    /// see when this returns.
-    pub fn write<T>(&self, command: &str, change: impl FnOnce(&mut Writer) -> Result<T>) -> Result<T> {
-        let _writing = self.turn()?;
-        let index = Index::open(&self.dir)?;
-        let options = WriterOptions {
-            wait: WAIT_TO_WRITE,
-            command: format!("rag serve ({command})"),
-            ..WriterOptions::default()
-        };
-        let mut writer = index.writer(&options)?;
-        let result = change(&mut writer);
-        drop(writer);
-        self.renew()?;
-        result
-    }
-
-    /// Waits for the turn to write, as long as for another process.
-    fn turn(&self) -> Result<std::sync::MutexGuard<'_, ()>> {
-        let begun = Instant::now();
-        loop {
-            match self.writing.try_lock() {
-                Ok(turn) => return Ok(turn),
-                Err(TryLockError::Poisoned(error)) => return Ok(error.into_inner()),
-                Err(TryLockError::WouldBlock) if begun.elapsed() >= WAIT_TO_WRITE => {
-                    let kind = ErrorType::Of(Kind::Locked);
-                    return Err(
-                        Failure::new(kind, "another change of this server is going on").hint("come again later")
-                    );
-                }
-                Err(TryLockError::WouldBlock) => std::thread::sleep(TURN),
-            }
+    /// The writing thread: all changes of this process go through it, and those that come together share a commit.
+    pub fn writes(&self, state: &State) -> Result<Arc<Writes>> {
+        let mut writes = self.writes.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(writes) = &*writes {
+            return Ok(Arc::clone(writes));
         }
+        let ingest = &state.options().ingest;
+        let options = WritesOptions {
+            deposit: DepositOptions {
+                index_dir: self.dir.clone(),
+                chunk_tokens: ingest.chunk_tokens,
+                chunk_overlap: ingest.chunk_overlap,
+                max_file_bytes: ingest.max_file_bytes,
+                archives: ingest.archives,
+                loaders: ingest.loaders.clone(),
+                timeout: ingest.file_timeout,
+                worker: ingest.worker.clone(),
+            },
+            writer: WriterOptions { wait: WAIT_TO_WRITE, command: "rag serve".to_owned(), ..WriterOptions::default() },
+            queue: QUEUE,
+        };
+        // The thread must not keep alive whom it writes for: it ends when the last of them goes.
+        let (house, shared) = (state.weak_house(self.tenant.as_deref())?, state.downgrade());
+        let open = move || {
+            let gone = || Told::new(Kind::Cancelled, "the server is being stopped");
+            let house = house.upgrade().ok_or_else(gone)?;
+            let state = shared.upgrade().ok_or_else(gone)?;
+            let index = house.create(&state)?;
+            let embedder = house.polite(&state, &index.snapshot()?)?;
+            Ok((index, embedder))
+        };
+        let started = Writes::start(options, Box::new(open)).map_err(|error| {
+            Failure::new(ErrorType::Of(Kind::Io), format!("cannot start the writing thread: {error}"))
+        })?;
+        Ok(Arc::clone(writes.insert(Arc::new(started))))
+    }
+
+    /// Changes the index by work that commits on its own: it has the writer to itself, and others wait. What it committed is
+    /// what readers see when this returns. Blocks.
+    pub fn write<T: Send + 'static>(
+        &self,
+        state: &State,
+        change: impl FnOnce(&mut Writer, Option<&dyn Embedder>) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let (tell, told) = mpsc::channel();
+        let whole = Change::whole(move |writer, embedder| {
+            let result = change(writer, embedder);
+            let end = result.as_ref().map(drop).map_err(|failure| Told::from(failure.clone()));
+            // Whoever asked waits until the thread has answered.
+            let _ = tell.send(result);
+            end
+        });
+        let done = self.submit(state, whole)?.wait_here();
+        self.renew()?;
+        match (told.try_recv(), done) {
+            (Ok(result), _) => result,
+            (Err(_), Err(told)) => Err(told.into()),
+            (Err(_), Ok(_)) => Err(Failure::bug(RecvError.to_string())),
+        }
+    }
+
+    /// Puts changes into the queue.
+    pub fn submit(&self, state: &State, change: Change) -> Result<Receipt> {
+        self.writes(state)?.submit(change).map_err(|error| match error {
+            crate::serve::writes::NotTaken::Full => Failure::busy(),
+            crate::serve::writes::NotTaken::Closed => Told::from(error).into(),
+        })
+    }
+
+    /// Puts documents, each with an answer of its own, durable when this returns. Blocks.
+    pub fn put(&self, state: &State, deposits: Vec<Deposit>) -> Result<Vec<Result<Done, Told>>> {
+        // All are in the queue before the first is waited for, so that they share a commit.
+        let submitted: Vec<Result<Receipt>> =
+            deposits.into_iter().map(|deposit| self.submit(state, Change::put(deposit))).collect();
+        let done = submitted.into_iter().map(|receipt| receipt.map(Receipt::wait_here)).collect();
+        self.renew()?;
+        done
+    }
+
+    /// Takes no more changes, and waits for those that were taken. Says whether all are durable.
+    pub fn close(&self, within: Duration) -> bool {
+        let tools: Vec<mcp::Server> = {
+            let mut tools = self.tools.lock().unwrap_or_else(PoisonError::into_inner);
+            tools.drain().map(|(_, (server, _))| server).collect()
+        };
+        tools.iter().for_each(mcp::Server::hurry);
+        let writes = self.writes.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let documents = writes.is_none_or(|writes| writes.close(within));
+        tools.iter().map(|server| server.close(within)).fold(documents, |all, one| all && one)
     }
 
     /// The index as it is called: its folder as it was given, of which strangers hear the last part alone.

@@ -1,6 +1,11 @@
 //! Routes that add documents: texts, uploads, and ingests of the server's own folders and of pages.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    path::PathBuf,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use axum::{
     body::Body,
@@ -13,22 +18,23 @@ use super::{
     failure::{Failure, Result},
     guard::{Audit, Caller},
     house::House,
-    politeness::Polite,
     scope,
     search::json,
     state::State,
 };
 use crate::{
-    index::{Snapshot, Writer},
-    ingest::{self, Arrival, PageUrl, Report, detect::extension_for},
-    model::Embedder,
-    retrieve::Mode,
+    index::{Problem, Snapshot},
+    ingest::{self, Content, Deposit, Deposited, PageUrl, Report, detect::extension_for},
     serve::{
         api::{API_ROOT, DocumentRequest, ErrorType, IngestRequest, IngestSettings},
         wire,
+        writes::Done,
     },
+    types::Kind,
 };
 
+/// Where documents go that are given no collection.
+const DEFAULT: &str = "default";
 /// Longer paths are nobody's.
 const MAX_PATH_BYTES: usize = 4096;
 const MAX_NAME_BYTES: usize = 128;
@@ -136,52 +142,71 @@ pub fn check_quota(caller: &Caller, snapshot: &Snapshot, documents: u64, bytes: 
     Ok(())
 }
 
-/// The embedder of what is added: it lets searches go first.
-pub fn polite(state: &State, house: &House, snapshot: &Snapshot) -> Result<Option<Polite>> {
-    let embedder = house.embedder(state.options(), snapshot, Mode::Hybrid)?;
-    Ok(embedder.map(|embedder| Polite { embedder, politeness: Arc::clone(&state.0.politeness) }))
+/// Errors: the server stopped in the middle of it; what was committed stays.
+pub fn whole(report: Report) -> Result<Report> {
+    match report.interrupted {
+        true => Err(Failure::new(ErrorType::Busy, "the server is stopping").header(header::RETRY_AFTER, "1")),
+        false => Ok(report),
+    }
 }
 
-/// Who embedded, as a report names it.
-pub fn embedder_name(embedder: Option<&Polite>) -> Option<String> {
-    embedder.map(|embedder| format!("{}, {}", embedder.space().model, embedder.backend()))
-}
-
-/// Adds documents, durable when it returns. Blocks.
-pub fn add(
+/// Adds documents, durable when it returns; those that come at one time share a commit. Blocks.
+fn add(
     state: &State,
     caller: &Caller,
     house: &House,
-    options: &ingest::Options,
-    arrivals: Vec<Arrival>,
+    root: &str,
+    deposits: Vec<Deposit>,
 ) -> Result<wire::IngestReport> {
-    house.create(state.options())?;
+    let begun = Instant::now();
+    house.create(state)?;
     let snapshot = house.snapshot()?;
-    for root in arrivals.iter().map(|arrival| arrival.root.as_str()).collect::<std::collections::BTreeSet<_>>() {
-        check_root(Some(&snapshot), root)?;
+    check_root(Some(&snapshot), root)?;
+    let size = |deposit: &Deposit| match &deposit.content {
+        Content::Plain(text) => text.len() as u64,
+        Content::File { bytes, .. } => bytes.len() as u64,
+    };
+    check_quota(caller, &snapshot, deposits.len() as u64, deposits.iter().map(size).sum())?;
+    let names: Vec<String> = deposits.iter().map(|deposit| format!("{root}/{}", deposit.name)).collect();
+    let is_one = deposits.len() == 1;
+    let mut report = Report::default();
+    for (path, done) in names.into_iter().zip(house.put(state, deposits)?) {
+        match done {
+            Ok(Done { generation, put, .. }) => {
+                report.generation = report.generation.max(generation);
+                for (record, state) in put {
+                    let outcome = ingest::Outcome {
+                        path: record.display_path(),
+                        problems: record.problems.clone(),
+                        chunks: record.chunks,
+                        from: None,
+                    };
+                    report.bytes_read += record.size_bytes;
+                    if !record.problems.is_empty() {
+                        report.warnings.push(outcome.clone());
+                    }
+                    match state {
+                        Deposited::Added => report.added.push(outcome),
+                        Deposited::Updated => report.updated.push(outcome),
+                        Deposited::Unchanged => report.unchanged.push(outcome),
+                    }
+                    if state != Deposited::Unchanged {
+                        report.chunks_written += u64::from(record.chunks);
+                    }
+                }
+            }
+            // What is wrong with the only one is wrong with the request.
+            Err(told) if is_one => return Err(told.into()),
+            Err(told) => {
+                let transient = told.kind != Kind::Usage;
+                let problem = Problem { reason: "refused".to_owned(), message: told.message, transient };
+                report.failed.push(ingest::Outcome { path, problems: vec![problem], chunks: 0, from: None });
+            }
+        }
     }
-    let bytes = arrivals.iter().map(|arrival| arrival.bytes.len() as u64).sum();
-    check_quota(caller, &snapshot, arrivals.len() as u64, bytes)?;
-    let embedder = polite(state, house, &snapshot)?;
-    let report = house.write("documents", |writer| arrive(writer, embedder.as_ref(), options, arrivals, state))?;
-    Ok(wire::IngestReport::new(&report, embedder_name(embedder.as_ref())))
-}
-
-/// See [`ingest::arrive`]; a server that stops commits what is whole.
-pub fn arrive(
-    writer: &mut Writer,
-    embedder: Option<&Polite>,
-    options: &ingest::Options,
-    arrivals: Vec<Arrival>,
-    state: &State,
-) -> Result<Report> {
-    let embedder = embedder.map(|embedder| embedder as &dyn Embedder);
-    let silent = |_: ingest::Event<'_>| {};
-    let report = ingest::arrive(writer, embedder, options, arrivals, &silent, &state.options().cancel)?;
-    if report.interrupted {
-        return Err(Failure::new(ErrorType::Busy, "the server is stopping").header(header::RETRY_AFTER, "1"));
-    }
-    Ok(report)
+    report.generation = report.generation.max(house.snapshot()?.generation());
+    report.seconds = begun.elapsed().as_secs_f64();
+    Ok(wire::IngestReport::new(&report, house.embedder_name(state)?))
 }
 
 /// `POST /v1/documents`: a text as JSON, or files as `multipart/form-data`.
@@ -189,30 +214,41 @@ pub async fn document(Given(state): Given<State>, caller: Caller, request: Reque
     state.check_writable(&caller)?;
     let house = state.house(&caller)?;
     let kind = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let (settings, arrivals) = match kind.trim().to_ascii_lowercase().starts_with("multipart/form-data") {
+    let (root, collection, deposits) = match kind.trim().to_ascii_lowercase().starts_with("multipart/form-data") {
         true => upload(&state, request).await?,
         false => {
             let Json(request) = Json::<DocumentRequest>::from_request(request, &state).await?;
             text(request)?
         }
     };
-    let options = options(&state, &caller, &house, &settings)?;
-    let collection = options.collection.clone();
+    check_name("collection", &collection)?;
+    scope::check_target(&caller, &collection)?;
     let own = state.clone();
-    let report = state.blocking(move || add(&own, &caller, &house, &options, arrivals)).await?;
+    let report = state.blocking(move || add(&own, &caller, &house, &root, deposits)).await?;
     let mut response = json(&report)?;
     response.extensions_mut().insert(Audit { collection });
     Ok(response)
 }
 
-fn text(request: DocumentRequest) -> Result<(IngestSettings, Vec<Arrival>)> {
+/// Root, collection and documents of a request.
+type Handed = (String, String, Vec<Deposit>);
+
+fn text(request: DocumentRequest) -> Result<Handed> {
     let DocumentRequest { name, text, root, extension, title, collection, tags } = request;
     check_path(&name)?;
     let root = root.unwrap_or_else(|| API_ROOT.to_owned());
-    check_root(None, &root)?;
+    let collection = collection.unwrap_or_else(|| DEFAULT.to_owned());
     let extension = extension.map(|word| known_extension(&word)).transpose()?;
-    let arrival = Arrival { root, path: name, extension, title, times: None, bytes: text.into_bytes() };
-    Ok((IngestSettings { collection, tags, ..IngestSettings::default() }, vec![arrival]))
+    let deposit = Deposit {
+        collection: collection.clone(),
+        root: root.clone(),
+        name,
+        content: Content::File { bytes: text.into_bytes(), extension },
+        title,
+        tags: (!tags.is_empty()).then_some(tags),
+        metadata: BTreeMap::new(),
+    };
+    Ok((root, collection, vec![deposit]))
 }
 
 pub fn known_extension(word: &str) -> Result<String> {
@@ -220,7 +256,7 @@ pub fn known_extension(word: &str) -> Result<String> {
 }
 
 /// Files of a form, and its fields `root`, `collection`, `tag` (`key=value`, may come again).
-async fn upload(state: &State, request: Request) -> Result<(IngestSettings, Vec<Arrival>)> {
+async fn upload(state: &State, request: Request) -> Result<Handed> {
     let limits = &state.options().limits;
     check_length(request.headers(), limits.upload_bytes)?;
     let _place = state.0.uploads.enter().await?;
@@ -229,7 +265,8 @@ async fn upload(state: &State, request: Request) -> Result<(IngestSettings, Vec<
         .await
         .map_err(|_| Failure::new(ErrorType::BadRequest, "the body is no form of files"))?;
     let mut left = limits.upload_bytes;
-    let (mut settings, mut root, mut files) = (IngestSettings::default(), API_ROOT.to_owned(), Vec::new());
+    let (mut root, mut collection, mut tags) = (API_ROOT.to_owned(), DEFAULT.to_owned(), BTreeMap::new());
+    let mut files = Vec::new();
     while let Some(field) = form.next_field().await.map_err(bad)? {
         let (name, file) = (field.name().unwrap_or_default().to_owned(), field.file_name().map(str::to_owned));
         let limit = if file.is_some() { left } else { MAX_FIELD_BYTES as u64 };
@@ -246,13 +283,13 @@ async fn upload(state: &State, request: Request) -> Result<(IngestSettings, Vec<
         let text = String::from_utf8(bytes).map_err(|_| Failure::usage(format!("the field `{name}` is not UTF-8")))?;
         match name.as_str() {
             "root" => root = text,
-            "collection" => settings.collection = Some(text),
+            "collection" => collection = text,
             "tag" => {
                 let (key, value) = text
                     .split_once('=')
                     .filter(|(key, _)| !key.trim().is_empty())
                     .ok_or_else(|| Failure::usage("a tag is written `key=value`"))?;
-                settings.tags.insert(key.trim().to_owned(), value.to_owned());
+                tags.insert(key.trim().to_owned(), value.to_owned());
             }
             other => {
                 let known = "`root`, `collection`, `tag`, and files";
@@ -263,10 +300,18 @@ async fn upload(state: &State, request: Request) -> Result<(IngestSettings, Vec<
     if files.is_empty() {
         return Err(Failure::usage("the form holds no file"));
     }
-    check_root(None, &root)?;
-    let arrival =
-        |(path, bytes)| Arrival { root: root.clone(), path, extension: None, title: None, times: None, bytes };
-    Ok((settings, files.into_iter().map(arrival).collect()))
+    let tags = (!tags.is_empty()).then_some(tags);
+    let deposit = |(name, bytes)| Deposit {
+        collection: collection.clone(),
+        root: root.clone(),
+        name,
+        content: Content::File { bytes, extension: None },
+        title: None,
+        tags: tags.clone(),
+        metadata: BTreeMap::new(),
+    };
+    let deposits = files.into_iter().map(deposit).collect();
+    Ok((root, collection, deposits))
 }
 
 /// All of one part of a form.
@@ -334,17 +379,15 @@ fn run(
     caller: &Caller,
     house: &House,
     options: &ingest::Options,
-    job: &super::jobs::Job,
+    job: &Arc<super::jobs::Job>,
 ) -> Result<(Report, Option<String>)> {
-    house.create(state.options())?;
-    let snapshot = house.snapshot()?;
-    check_quota(caller, &snapshot, 1, 1)?;
-    let embedder = polite(state, house, &snapshot)?;
-    let name = embedder_name(embedder.as_ref());
-    let report = house.write("ingest", |writer| {
+    house.create(state)?;
+    check_quota(caller, &house.snapshot()?, 1, 1)?;
+    let name = house.embedder_name(state)?;
+    let (options, job) = (options.clone(), Arc::clone(job));
+    let report = house.write(state, move |writer, embedder| {
         job.run();
-        let embedder = embedder.as_ref().map(|embedder| embedder as &dyn Embedder);
-        Ok(ingest::ingest(writer, embedder, options, &job.counts, &job.cancel)?)
+        Ok(ingest::ingest(writer, embedder, &options, &job.counts, &job.cancel)?)
     })?;
     Ok((report, name))
 }

@@ -31,6 +31,7 @@ mod status;
 mod sync;
 #[cfg(test)]
 mod testing;
+mod tools;
 
 pub use failure::Failure;
 pub use guard::Peer;

@@ -4,7 +4,7 @@ use axum::{
     Router,
     extract::DefaultBodyLimit,
     middleware::from_fn_with_state,
-    routing::{delete, get, post},
+    routing::{any, delete, get, post},
 };
 
 use super::{
@@ -12,7 +12,7 @@ use super::{
     failure::{Failure, Result},
     guard, ingest, openai, search,
     state::State,
-    status, sync,
+    status, sync, tools,
 };
 use crate::serve::{
     api::{ErrorType, routes},
@@ -54,6 +54,7 @@ pub fn app(state: State) -> Router {
         .route(routes::MODELS, get(openai::models::list))
         .route(routes::MODEL, get(openai::models::one))
         .merge(page::routes())
+        .route(routes::MCP, any(tools::mcp))
         .fallback(no_route)
         .method_not_allowed_fallback(wrong_method)
         .layer(from_fn_with_state(state.clone(), guard::guard))

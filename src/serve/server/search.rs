@@ -47,7 +47,7 @@ pub async fn query(
         let snapshot = house.snapshot()?;
         let query = own.narrowed(&who, &snapshot, query)?;
         check_chunks(&who, &snapshot, query.like.iter().chain(&query.unlike).copied())?;
-        let embedder = house.embedder(own.options(), &snapshot, query.mode)?;
+        let embedder = house.embedder(&own, &snapshot, query.mode)?;
         let mut hits = retrieve::query(&snapshot, embedder.as_deref(), &query)?;
         hide(&who, &mut hits);
         house.files(&snapshot).mark(&mut hits);
@@ -109,7 +109,7 @@ pub async fn why_not(
         let (known, source) = explain(&own, &who, &house, &snapshot, &file, None)?;
         match source {
             Some(source) if known.indexed => {
-                let embedder = house.embedder(options, &snapshot, query.mode)?;
+                let embedder = house.embedder(&own, &snapshot, query.mode)?;
                 let only = chunk.map(|chunk| chunk.id);
                 let answer = retrieve::why_not(&snapshot, embedder.as_deref(), &query, &source, only)?;
                 Ok(wire::WhyNotResult::of(&query, &source, &answer))

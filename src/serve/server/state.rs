@@ -3,7 +3,7 @@
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, PoisonError, Weak,
         atomic::{AtomicU64, Ordering},
     },
     time::{Duration, Instant},
@@ -53,6 +53,16 @@ pub(super) struct Inner {
     counter: AtomicU64,
 }
 
+/// A server that may be gone.
+#[derive(Clone)]
+pub struct WeakState(Weak<Inner>);
+
+impl WeakState {
+    pub fn upgrade(&self) -> Option<State> {
+        self.0.upgrade().map(State)
+    }
+}
+
 /// What kind of work a request is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Work {
@@ -91,6 +101,16 @@ impl State {
         &self.0.options
     }
 
+    /// For a thread that must not keep the server alive.
+    pub fn downgrade(&self) -> WeakState {
+        WeakState(Arc::downgrade(&self.0))
+    }
+
+    /// An index by its tenant, for such a thread.
+    pub fn weak_house(&self, tenant: Option<&str>) -> Result<Weak<House>> {
+        self.house_of(tenant).map(|house| Arc::downgrade(&house))
+    }
+
     /// A name for a request that no other one has.
     pub fn next_id(&self) -> String {
         format!("{}-{:06x}", self.0.instance, self.0.counter.fetch_add(1, Ordering::Relaxed))
@@ -98,7 +118,11 @@ impl State {
 
     /// The index of a caller: of the key's tenant, never of anything in the request.
     pub fn house(&self, caller: &Caller) -> Result<Arc<House>> {
-        let Some(tenant) = caller.tenant() else { return Ok(Arc::clone(&self.0.main)) };
+        self.house_of(caller.tenant())
+    }
+
+    fn house_of(&self, tenant: Option<&str>) -> Result<Arc<House>> {
+        let Some(tenant) = tenant else { return Ok(Arc::clone(&self.0.main)) };
         let Some(folder) = &self.options().tenants else {
             return Err(Failure::forbidden("the key is of a tenant, and this server has none"));
         };
@@ -107,6 +131,15 @@ impl State {
             .entry(tenant.to_owned())
             .or_insert_with(|| Arc::new(House::new(folder.join(tenant), None, Some(tenant.to_owned()))));
         Ok(Arc::clone(house))
+    }
+
+    /// Makes what was taken durable, in every index. Says whether that was done in time. Blocks.
+    pub fn close(&self, within: Duration) -> bool {
+        let begun = Instant::now();
+        let tenants: Vec<Arc<House>> =
+            self.0.tenants.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect();
+        let houses = std::iter::once(&self.0.main).chain(&tenants);
+        houses.map(|house| house.close(within.saturating_sub(begun.elapsed()))).fold(true, |all, one| all && one)
     }
 
     /// Does blocking work for a caller, at a time when there is room for it. `limit`: after so long from now the caller hears

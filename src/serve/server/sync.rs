@@ -17,13 +17,12 @@ use super::{
     failure::{Failure, Result},
     guard::{Audit, Caller},
     house::House,
-    ingest::{arrive, check_path, check_quota, check_root, embedder_name, known_extension, options, polite},
+    ingest::{check_path, check_quota, check_root, known_extension, options, whole},
     search::json,
     state::State,
 };
 use crate::{
     ingest::{self, Arrival, Manifest, ManifestFile, Report, Times},
-    model::Embedder,
     serve::{
         api::{
             ErrorType, MAX_CONTENTS_BYTES, MAX_SYNC_FILES, Sync, SyncContent, SyncFile, SyncFiles, SyncFinish,
@@ -102,7 +101,7 @@ pub async fn begin(
     let root = request.root.clone();
     let (house, generation) = state
         .blocking(move || {
-            house.create(own.options())?;
+            house.create(&own)?;
             let snapshot = house.snapshot()?;
             check_root(Some(&snapshot), &root)?;
             Ok((house, snapshot.generation()))
@@ -276,38 +275,38 @@ impl Buffer {
     }
 }
 
-fn take(state: &State, caller: &Caller, session: &Session, contents: Vec<(SyncContent, Vec<u8>)>) -> Result<SyncTaken> {
+fn take(
+    state: &State,
+    caller: &Caller,
+    session: &Arc<Session>,
+    contents: Vec<(SyncContent, Vec<u8>)>,
+) -> Result<SyncTaken> {
     let house = &session.house;
-    let snapshot = house.snapshot()?;
     let bytes = contents.iter().map(|(_, bytes)| bytes.len() as u64).sum();
-    check_quota(caller, &snapshot, contents.len() as u64, bytes)?;
-    let mut talk = session.talk();
+    check_quota(caller, &house.snapshot()?, contents.len() as u64, bytes)?;
+    let root = session.talk().manifest.root().to_owned();
     let mut arrivals = Vec::new();
     let mut named = Vec::new();
     for (content, bytes) in contents {
         let times = Times { mtime_ns: content.mtime_ns, ctime_ns: content.ctime_ns, inode: content.inode };
         let extension = content.extension.as_deref().map(known_extension).transpose()?;
         // It may have changed since it was named: this is what counts now.
-        named.push(ManifestFile {
-            path: content.path.clone(),
-            size_bytes: bytes.len() as u64,
-            times,
-            hash: Some(blake3::hash(&bytes).to_hex().to_string()),
-        });
-        arrivals.push(Arrival {
-            root: talk.manifest.root().to_owned(),
-            path: content.path,
-            extension,
-            title: None,
-            times: Some(times),
-            bytes,
-        });
+        let hash = Some(blake3::hash(&bytes).to_hex().to_string());
+        named.push(ManifestFile { path: content.path.clone(), size_bytes: bytes.len() as u64, times, hash });
+        let times = Some(times);
+        arrivals.push(Arrival { root: root.clone(), path: content.path, extension, title: None, times, bytes });
     }
     let files = arrivals.len();
-    let embedder = polite(state, house, &snapshot)?;
-    let report = house.write("sync", |writer| arrive(writer, embedder.as_ref(), &session.options, arrivals, state))?;
+    let (own, of) = (state.clone(), Arc::clone(session));
+    let report = house.write(state, move |writer, embedder| {
+        let silent = |_: ingest::Event<'_>| {};
+        let cancel = &own.options().cancel;
+        whole(ingest::arrive(writer, embedder, &of.options, arrivals, &silent, cancel)?)
+    })?;
+    let snapshot = house.snapshot()?;
+    let mut talk = session.talk();
     let is_complete = talk.is_complete;
-    talk.manifest.add(&house.snapshot()?, &session.options, named, is_complete)?;
+    talk.manifest.add(&snapshot, &session.options, named, is_complete)?;
     let (failed, chunks, generation) = (report.failed.len(), report.chunks_written, report.generation);
     talk.done = std::mem::take(&mut talk.done).followed_by(report);
     Ok(SyncTaken { files, failed, chunks, generation })
@@ -324,37 +323,38 @@ pub async fn finish(
     let session = state.0.sessions.find(&id, &caller)?;
     let collection = session.options.collection.clone();
     let own = state.clone();
-    let report = state.blocking(move || settle(&own, &session, &request)).await?;
+    let report = state.blocking(move || settle(&own, &session, request)).await?;
     state.0.sessions.lock().remove(&id);
     let mut response = json(&report)?;
     response.extensions_mut().insert(Audit { collection });
     Ok(response)
 }
 
-fn settle(state: &State, session: &Session, request: &SyncFinish) -> Result<wire::IngestReport> {
+fn settle(state: &State, session: &Arc<Session>, request: SyncFinish) -> Result<wire::IngestReport> {
     let house = &session.house;
-    let mut talk = session.talk();
-    if !talk.is_complete {
-        return Err(Failure::usage("not all files were named: the last of them come with `last`"));
-    }
+    let manifest = {
+        let talk = session.talk();
+        if !talk.is_complete {
+            return Err(Failure::usage("not all files were named: the last of them come with `last`"));
+        }
+        talk.manifest.clone()
+    };
     let options = &session.options;
-    let is_whole = talk.manifest.is_empty() && options.prune && !options.allow_empty && request.vanished.is_empty();
+    let is_whole = manifest.is_empty() && options.prune && !options.allow_empty && request.vanished.is_empty();
     let snapshot = house.snapshot()?;
     let held = snapshot.sources(Some(&options.collection))?;
-    let held = held.iter().filter(|source| source.root == talk.manifest.root()).count();
-    if is_whole && held > 0 && !talk.manifest.is_narrowed() {
+    let held = held.iter().filter(|source| source.root == manifest.root()).count();
+    if is_whole && held > 0 && !manifest.is_narrowed() {
         return Err(Failure::usage(format!("no file was named, but the index holds {held} of this root"))
             .hint("nothing was changed: is a disk not mounted? `--allow-empty` takes the documents out of the index"));
     }
-    let embedder = polite(state, house, &snapshot)?;
-    let name = embedder_name(embedder.as_ref());
-    let report = house.write("sync", |writer| {
-        let embedder = embedder.as_ref().map(|embedder| embedder as &dyn Embedder);
+    let (own, of) = (state.clone(), Arc::clone(session));
+    let report = house.write(state, move |writer, embedder| {
         let silent = |_: ingest::Event<'_>| {};
         let gone = (&request.vanished[..], &request.unreadable[..]);
-        let watched: (&dyn ingest::Observer, _) = (&silent, &state.options().cancel);
-        Ok(talk.manifest.settle(writer, embedder, options, gone, watched)?)
+        let watched: (&dyn ingest::Observer, _) = (&silent, &own.options().cancel);
+        whole(manifest.settle(writer, embedder, &of.options, gone, watched)?)
     })?;
-    let whole = std::mem::take(&mut talk.done).followed_by(report);
-    Ok(wire::IngestReport::new(&whole, name))
+    let all = std::mem::take(&mut session.talk().done).followed_by(report);
+    Ok(wire::IngestReport::new(&all, house.embedder_name(state)?))
 }

@@ -2,6 +2,7 @@
 
 pub mod programs;
 mod sources;
+mod there;
 mod watch;
 
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
@@ -40,6 +41,9 @@ pub struct Args {
     /// Take standard input for this format: `md`, `html`, `pdf`, … (with `-`)
     #[arg(long = "type", value_name = "TYPE", value_parser = sources::extension)]
     extension: Option<String>,
+    /// List the files under this name in place of their folder's (with --remote)
+    #[arg(long = "as", value_name = "NAME")]
+    root: Option<String>,
     /// Put the documents into this collection
     #[arg(long, value_name = "NAME", default_value = "default", value_parser = collection)]
     collection: String,
@@ -131,6 +135,13 @@ pub struct EmbedArgs {
 }
 
 pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
+    match &context.remote {
+        Some(_) => there::check(&args)?,
+        None if args.root.is_some() => {
+            return Err(Failure::usage("`--as` is for `--remote`: an index here knows where its files are"));
+        }
+        None => {}
+    }
     let config = &context.config;
     let place = &context.place;
     let settings = |flags: &[String], key: &str| if flags.is_empty() { config.list(key) } else { flags.to_vec() };
@@ -169,7 +180,7 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
         file_timeout: args.file_timeout.or(config.time("ingest.file_timeout")).unwrap_or(Duration::from_secs(60)),
         worker: worker()?,
     };
-    let cancel = Cancel::default();
+    let cancel = context.remote.as_ref().map_or_else(Cancel::default, |remote| remote.cancel().clone());
     if !args.watch {
         let report = once((context, &args, &options), &cancel, || heed_signals(&cancel))?;
         print(context, &args, &report)?;
@@ -188,6 +199,13 @@ fn once(
     cancel: &Cancel,
     before_changes: impl FnOnce() -> Result<(), Failure>,
 ) -> Result<IngestReport, Failure> {
+    if let Some(remote) = &context.remote {
+        before_changes()?;
+        let progress = Progress::new(&context.screen);
+        let report = there::HandOver { remote, args, options, progress: &progress, cancel }.run();
+        progress.finish();
+        return report;
+    }
     let (place, screen) = (&context.place, &context.screen);
     let workshop = place.workshop(&context.config, &args.embed, args.dry_run, screen, cancel)?;
     let embedder = workshop.embedder.as_deref();

@@ -76,7 +76,9 @@ pub async fn run(state: State, listeners: Vec<Listener>, stop: Stop) -> bool {
     }
     let left = grace.saturating_sub(begun.elapsed());
     let jobs_ended = state.0.jobs.wait(left).await;
-    connections.is_empty() && jobs_ended
+    let left = grace.saturating_sub(begun.elapsed());
+    let is_durable = tokio::task::spawn_blocking(move || state.close(left)).await.unwrap_or(false);
+    connections.is_empty() && jobs_ended && is_durable
 }
 
 async fn accept(listener: Listener, app: Router, connections: Arc<Connections>, stop: watch::Receiver<bool>) {

@@ -75,7 +75,7 @@ pub async fn embeddings(
     let own = state.clone();
     let result = state.work(&caller, Work::Answer, None, move || {
         let snapshot = house.snapshot()?;
-        let embedder = house.embedder(own.options(), &snapshot, Mode::Hybrid)?;
+        let embedder = house.embedder(&own, &snapshot, Mode::Hybrid)?;
         let embedder: Arc<dyn Embedder> =
             embedder.ok_or_else(|| Failure::usage("this index has no vectors, so it has no model that makes them"))?;
         let dim = embedder.space().dim;
