@@ -233,6 +233,7 @@ fn n03_a_rebound_name_and_a_strange_page_get_no_further() {
         vec![("Host", format!("localhost:{port}"))],
         vec![("Host", "127.0.0.1".to_owned())],
         vec![("Origin", "http://app.example".to_owned())],
+        vec![("Origin", format!("http://localhost:{port}"))],
     ];
     let bad = [
         vec![("Host", "evil.example".to_owned())],
