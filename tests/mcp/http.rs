@@ -226,7 +226,7 @@ fn sessions_begin_for_those_who_have_them() {
 }
 
 #[test]
-fn n03_a_rebound_name_and_a_strange_page_get_no_further() {
+fn a_rebound_name_and_a_strange_page_get_no_further() {
     let site = Site::start();
     let port = site.address.port();
     let good = [

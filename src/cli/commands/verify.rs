@@ -1,6 +1,6 @@
 //! `rag verify`: every checksum, every invariant.
 
-use rag::serve::wire;
+use rag::serve::{memory::portable, wire};
 
 use super::Context;
 use crate::cli::{
@@ -18,7 +18,8 @@ pub struct Args {
 
 pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
     let index = context.place.open()?;
-    let report = if args.paranoid { index.verify_thoroughly()? } else { index.verify()? };
+    let mut report = if args.paranoid { index.verify_thoroughly()? } else { index.verify()? };
+    portable::verify(&context.place.dir, args.paranoid, &mut report)?;
     let generation = index.snapshot().ok().map(|snapshot| snapshot.generation());
     let result = wire::VerifyResult {
         schema: "rag.verify/1",

@@ -53,12 +53,9 @@ where
         server: server.clone(),
     };
     let talk = async {
-        match rmcp::serve_server(server.clone(), pipe).await {
-            Ok(running) => {
-                let _ = running.waiting().await;
-            }
-            // A client that goes away before it has said what it wants has taken nothing with it.
-            Err(_) => {}
+        // A client that goes away before it has said what it wants has taken nothing with it.
+        if let Ok(running) = rmcp::serve_server(server.clone(), pipe).await {
+            let _ = running.waiting().await;
         }
     };
     tokio::select! {
