@@ -4,7 +4,7 @@ use std::{ffi::OsString, io, io::Write as _, process::ExitCode};
 
 use rag::{
     index, ingest, model, retrieve,
-    serve::{hints, wire},
+    serve::{hints, told::Told, wire},
     types::Kind,
 };
 
@@ -103,6 +103,12 @@ impl From<io::Error> for Failure {
             return Self::ClosedPipe;
         }
         Self::new(Kind::Io, format!("cannot write the output: {error}"))
+    }
+}
+
+impl From<Told> for Failure {
+    fn from(told: Told) -> Self {
+        Self::new(told.kind, told.message).hint_opt(told.hint)
     }
 }
 

@@ -118,9 +118,14 @@ impl Client {
 
     /// Waits for an answer; what else comes is kept.
     pub fn answer(&mut self, number: u64) -> Value {
+        let is_it = |message: &Value| message["id"] == number && message.get("method").is_none();
+        // Answers come in the order in which they are ready.
+        if let Some(at) = self.notices.iter().position(is_it) {
+            return self.notices.remove(at);
+        }
         loop {
             let message = self.next();
-            if message["id"] == number && message.get("method").is_none() {
+            if is_it(&message) {
                 return message;
             }
             self.notices.push(message);

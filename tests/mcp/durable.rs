@@ -44,8 +44,9 @@ fn two_servers_share_one_memory() {
     for n in 0..5 {
         let first = one.send("tools/call", remember(&format!("one-{n}")));
         let second = two.send("tools/call", remember(&format!("two-{n}")));
-        assert_ne!(one.answer(first)["result"]["isError"], true);
-        assert_ne!(two.answer(second)["result"]["isError"], true);
+        for answer in [one.answer(first), two.answer(second)] {
+            assert_ne!(answer["result"]["isError"], true, "{answer}");
+        }
     }
     let found = keys(&mut one);
     assert_eq!((found.len(), &found), (10, &keys(&mut two)));
@@ -82,7 +83,8 @@ fn the_end_of_input_is_the_end_and_what_was_asked_is_done() {
     client.hang_up();
     let began = Instant::now();
     for number in numbers {
-        assert_ne!(client.answer(number)["result"]["isError"], true);
+        let answer = client.answer(number);
+        assert_ne!(answer["result"]["isError"], true, "{answer}");
     }
     let (status, errors) = client.end();
     assert!(status.success(), "{errors}");

@@ -12,5 +12,6 @@ mod durable;
 mod hostile;
 mod http;
 mod official;
+mod portable;
 mod protocol;
 mod tools;

@@ -2,7 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use rag::{index::Stats, serve::wire};
+use rag::{
+    index::Stats,
+    serve::{memory::portable, wire},
+};
 
 use super::Context;
 use crate::cli::{
@@ -26,17 +29,18 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
     let segments = |stats: &Stats| wire::CompactSegments { text: stats.segments_text, vectors: stats.segments_vectors };
     let (before, bytes_before) = (writer.snapshot().stats()?, index.size_bytes()?);
     let compacted = writer.compact()?;
+    let memories = portable::compact(&context.place.dir, &context.place.writer_options(args.wait))?;
     let (after, bytes_after) = (writer.snapshot().stats()?, index.size_bytes()?);
     let result = wire::CompactResult {
         schema: "rag.compact/1".into(),
         index: context.place.dir.display().to_string(),
         generation: writer.snapshot().generation(),
-        changed: compacted.is_some(),
+        changed: compacted.is_some() || memories.is_some(),
         bytes_before,
         bytes_after,
         segments_before: segments(&before),
         segments_after: segments(&after),
-        dropped: compacted.map_or(0, |compacted| compacted.dropped),
+        dropped: [compacted, memories].iter().flatten().map(|compacted| compacted.dropped).sum(),
         seconds: (started.elapsed().as_secs_f64() * 1e3).round() / 1e3,
     };
     if context.screen.json {

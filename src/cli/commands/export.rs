@@ -6,7 +6,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use rag::{index::Snapshot, retrieve, serve::wire, types::Kind};
+use rag::{
+    index::Snapshot,
+    retrieve,
+    serve::{
+        memory::{self, portable},
+        wire,
+    },
+    types::Kind,
+};
 
 use super::Context;
 use crate::cli::{
@@ -26,6 +34,9 @@ pub struct Args {
     /// Export this collection only
     #[arg(long, value_name = "NAME")]
     collection: Option<String>,
+    /// Leave out what `rag mcp` was told to remember; with `--filter` or `--collection` it is left out too
+    #[arg(long)]
+    no_memories: bool,
     /// Add the chunks with their vectors, so that an import cuts and embeds nothing
     #[arg(long)]
     vectors: bool,
@@ -34,12 +45,18 @@ pub struct Args {
 pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
     let snapshot = context.place.open()?.snapshot()?;
     let screen = &context.screen;
+    let is_whole = args.filter.is_none() && args.collection.is_none() && !args.no_memories;
+    let memories = if is_whole { portable::open(&context.place.dir)? } else { None };
+    let memories = match memories {
+        Some(memories) => portable::lines(&memories.snapshot()?, memory::now_ms()).map_err(Failure::from)?,
+        None => Vec::new(),
+    };
     let result = match &args.out {
-        Some(path) => to_file(path, &snapshot, &args)?,
+        Some(path) => to_file(path, &snapshot, &memories, &args)?,
         None => {
             // Lines are data: there is no other object to print beside them.
             let mut out = Counted { out: BufWriter::new(io::stdout().lock()), bytes: 0 };
-            let mut result = write(&snapshot, &args, &mut out, screen.stdout_is_terminal)?;
+            let mut result = write(&snapshot, &memories, &args, &mut out, screen.stdout_is_terminal)?;
             out.flush()?;
             result.bytes = out.bytes;
             result
@@ -50,13 +67,23 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
     } else {
         let to = args.out.as_ref().map(|path| format!(" to `{}`", path.display())).unwrap_or_default();
         let size = bytes(result.bytes);
-        screen.note(&sanitize::line(&format!("exported {}{to}, {size}", count(result.documents, "document"))));
+        let also = match memories.len() {
+            0 => String::new(),
+            n => format!(" and {n} memories"),
+        };
+        let documents = count(result.documents, "document");
+        screen.note(&sanitize::line(&format!("exported {documents}{also}{to}, {size}")));
     }
-    Ok(if result.documents == 0 { exit::NO } else { exit::OK })
+    Ok(if result.documents == 0 && memories.is_empty() { exit::NO } else { exit::OK })
 }
 
 /// Beside first, so that a file of that name is the old or the new one, whole.
-fn to_file(path: &Path, snapshot: &Snapshot, args: &Args) -> Result<wire::ExportResult, Failure> {
+fn to_file(
+    path: &Path,
+    snapshot: &Snapshot,
+    memories: &[portable::Line],
+    args: &Args,
+) -> Result<wire::ExportResult, Failure> {
     let failed = |error: io::Error| {
         Failure::new(Kind::Io, format!("cannot write `{}`: {error}", path.display()))
             .hint("free space or mend permissions, or name another file with `--out`")
@@ -67,14 +94,14 @@ fn to_file(path: &Path, snapshot: &Snapshot, args: &Args) -> Result<wire::Export
         // A pipe or a device is written as it is.
         let file = fs::OpenOptions::new().write(true).open(path).map_err(failed)?;
         let mut out = Counted { out: BufWriter::new(file), bytes: 0 };
-        let mut result = write(snapshot, args, &mut out, false)?;
+        let mut result = write(snapshot, memories, args, &mut out, false)?;
         out.flush().map_err(failed)?;
         result.bytes = out.bytes;
         return Ok(result);
     }
     let beside = tempfile::Builder::new().prefix(".rag-export-").tempfile_in(folder).map_err(failed)?;
     let mut out = Counted { out: BufWriter::new(beside), bytes: 0 };
-    let mut result = write(snapshot, args, &mut out, false)?;
+    let mut result = write(snapshot, memories, args, &mut out, false)?;
     result.bytes = out.bytes;
     let beside = out.out.into_inner().map_err(|error| failed(error.into_error()))?;
     beside.as_file().sync_all().map_err(failed)?;
@@ -85,6 +112,7 @@ fn to_file(path: &Path, snapshot: &Snapshot, args: &Args) -> Result<wire::Export
 /// Writes the lines; one document is in memory at a time.
 fn write(
     snapshot: &Snapshot,
+    memories: &[portable::Line],
     args: &Args,
     out: &mut dyn Write,
     to_terminal: bool,
@@ -112,6 +140,12 @@ fn write(
         out.write_all(b"\n")?;
         result.documents += 1;
         result.chunks += chunks.len() as u64;
+    }
+    for memory in memories {
+        let line = serde_json::to_string(memory).map_err(io::Error::from)?;
+        let line = if to_terminal { sanitize::json(&line) } else { line.as_str().into() };
+        out.write_all(line.as_bytes())?;
+        out.write_all(b"\n")?;
     }
     Ok(result)
 }

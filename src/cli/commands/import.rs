@@ -8,8 +8,11 @@ use std::{
 };
 
 use rag::{
-    ingest::{self, ImportOptions},
-    serve::wire,
+    ingest::{self, DepositOptions, ImportOptions, Loaders},
+    serve::{
+        memory::portable::{Sieve, restore},
+        wire,
+    },
     types::{Cancel, Kind},
 };
 
@@ -57,7 +60,7 @@ pub struct Args {
 pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
     let (place, config, screen) = (&context.place, &context.config, &context.screen);
     // Before an index is made: a typo must leave nothing behind.
-    let mut input = open(&args.file)?;
+    let mut input = Sieve::new(open(&args.file)?);
     let cancel = Cancel::default();
     let workshop = place.workshop(config, &args.embed, false, screen, &cancel)?;
     let options = ImportOptions {
@@ -73,15 +76,33 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
     let mut writer = workshop.index.writer(&place.writer_options(args.wait))?;
     signals::watch(&cancel).map_err(|error| Failure::new(Kind::Io, format!("cannot watch signals: {error}")))?;
     let progress = Progress::new(screen);
-    let result = ingest::import(&mut writer, embedder, &mut *input, &options, &progress, &cancel);
+    let result = ingest::import(&mut writer, embedder, &mut input, &options, &progress, &cancel);
     progress.finish();
     let began = writer.snapshot().generation() > 0;
     drop(writer);
-    if workshop.is_new && !began {
+    let Sieve { memories, bad, .. } = input;
+    if workshop.is_new && !began && memories.is_empty() {
         // The wrong file leaves nothing behind. Should it not go away, it is an empty index.
         let _ = std::fs::remove_dir_all(&place.dir);
     }
     let report = result?;
+    for why in &bad {
+        screen.note(&format!("a line of a memory cannot be read and is left out: {why}"));
+    }
+    if !memories.is_empty() {
+        let deposit = DepositOptions {
+            index_dir: place.dir.clone(),
+            chunk_tokens: options.chunk_tokens,
+            chunk_overlap: options.chunk_overlap,
+            max_file_bytes: u64::MAX,
+            archives: false,
+            loaders: Loaders::default(),
+            timeout: options.timeout,
+            worker: options.worker.clone(),
+        };
+        let restored = restore(&place.dir, embedder, memories, deposit, &place.writer_options(args.wait))?;
+        screen.note(&format!("{restored} memories are remembered again"));
+    }
     let embedder = embedder.map(|embedder| format!("{}, {}", embedder.space().model, embedder.backend()));
     let report = wire::IngestReport { schema: "rag.import/1".into(), ..wire::IngestReport::new(&report, embedder) };
     if screen.json {
@@ -91,7 +112,7 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
     }
     Ok(if report.interrupted {
         exit::INTERRUPTED
-    } else if !report.failed.is_empty() || (args.strict && !report.warnings.is_empty()) {
+    } else if !report.failed.is_empty() || !bad.is_empty() || (args.strict && !report.warnings.is_empty()) {
         exit::SOME_FAILED
     } else {
         exit::OK

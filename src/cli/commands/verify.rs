@@ -1,6 +1,6 @@
 //! `rag verify`: every checksum, every invariant.
 
-use rag::serve::{api, wire};
+use rag::serve::{api, memory::portable, wire};
 
 use super::Context;
 use crate::cli::{
@@ -21,7 +21,8 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
         return print(context, &remote.verify(&api::VerifyRequest { paranoid: args.paranoid })?);
     }
     let index = context.place.open()?;
-    let report = if args.paranoid { index.verify_thoroughly()? } else { index.verify()? };
+    let mut report = if args.paranoid { index.verify_thoroughly()? } else { index.verify()? };
+    portable::verify(&context.place.dir, args.paranoid, &mut report)?;
     let generation = index.snapshot().ok().map(|snapshot| snapshot.generation());
     let result = wire::VerifyResult {
         schema: "rag.verify/1".into(),

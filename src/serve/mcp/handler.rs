@@ -224,11 +224,9 @@ fn tool_of(tool: &tools::Tool) -> Tool {
 }
 
 fn schema(of: fn() -> Value) -> Arc<JsonObject> {
-    match of() {
-        Value::Object(schema) => Arc::new(schema),
-        // The table of tools says otherwise, and a test reads it.
-        _ => Arc::default(),
-    }
+    // Every schema of the table is an object: a test reads them.
+    let Value::Object(schema) = of() else { return Arc::default() };
+    Arc::new(schema)
 }
 
 impl ServerHandler for Server {

@@ -11,7 +11,7 @@ use std::{
 };
 
 use crate::{
-    index::{Index, Settings, Snapshot, WriterOptions},
+    index::{self, Index, Settings, Snapshot, WriterOptions},
     ingest::{self, DepositOptions},
     model::Embedder,
     retrieve::{Ask, Query},
@@ -22,7 +22,7 @@ use crate::{
         told::Told,
         writes::{Change, Done, Receipt, Writes, WritesOptions},
     },
-    types::{Cancel, Kind},
+    types::{Cancel, EmbeddingSpace, Kind},
 };
 
 /// Changes of a client that may wait to be written.
@@ -181,12 +181,8 @@ impl State {
             Box::new(move || {
                 // The folder of the documents is an index before anything is in it: it is found like any other.
                 let documents = open_or_make(&dir, &*models)?;
-                let index = if Index::is_at(&folder) {
-                    Index::open(&folder)?
-                } else {
-                    let space = documents.snapshot()?.space().cloned();
-                    Index::create(&folder, &Settings { space })?
-                };
+                let space = || Ok(documents.snapshot()?.space().cloned());
+                let index = opened_or_made(&folder, space)?;
                 let embedder = models.embedder(&index.snapshot()?)?;
                 Ok((index, embedder))
             }),
@@ -240,11 +236,15 @@ impl State {
     }
 }
 
-/// Opens the index, or makes an empty one with the embedder that the settings name.
+/// Opens the index of the documents, or makes an empty one with the embedder that the settings name.
 fn open_or_make(dir: &Path, models: &dyn Models) -> Result<Index, Told> {
-    if Index::is_at(dir) {
-        return Ok(Index::open(dir)?);
+    opened_or_made(dir, || Ok(models.embedder_for_new()?.map(|embedder| embedder.space().clone())))
+}
+
+/// One that another process is making at this moment is not there yet: making it waits for that.
+fn opened_or_made(dir: &Path, space: impl FnOnce() -> Result<Option<EmbeddingSpace>, Told>) -> Result<Index, Told> {
+    match Index::open(dir) {
+        Err(index::Error::NotFound { .. }) => Ok(Index::create(dir, &Settings { space: space()? })?),
+        opened => Ok(opened?),
     }
-    let space = models.embedder_for_new()?.map(|embedder| embedder.space().clone());
-    Ok(Index::create(dir, &Settings { space })?)
 }

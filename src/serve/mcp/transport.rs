@@ -53,12 +53,9 @@ where
         server: server.clone(),
     };
     let talk = async {
-        match rmcp::serve_server(server.clone(), pipe).await {
-            Ok(running) => {
-                let _ = running.waiting().await;
-            }
-            // A client that goes away before it has said what it wants has taken nothing with it.
-            Err(_) => {}
+        // A client that goes away before it has said what it wants has taken nothing with it.
+        if let Ok(running) = rmcp::serve_server(server.clone(), pipe).await {
+            let _ = running.waiting().await;
         }
     };
     tokio::select! {
@@ -129,7 +126,7 @@ where
 pub struct HttpOptions {
     /// Host names (or `host:port`) that requests may name besides loopback ones; a page of a rebound name gets no further.
     pub allowed_hosts: Vec<String>,
-    /// Origins of web pages that may call: `https://app.example.com:443`. Without any, no page may.
+    /// Origins of web pages that may call besides those of this machine: `https://app.example.com:443`.
     pub allowed_origins: Vec<String>,
     /// The longest body, in bytes; 0: 8 MiB.
     pub max_body_bytes: usize,
@@ -142,10 +139,12 @@ pub type HttpService = StreamableHttpService<Server, LocalSessionManager>;
 /// 2026-07-28 and later.
 pub fn http_service(server: &Server, options: &HttpOptions) -> HttpService {
     let hosts = ["localhost", "127.0.0.1", "::1"].map(str::to_owned).into_iter().chain(options.allowed_hosts.clone());
+    let own = ["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"].map(str::to_owned);
+    let origins = own.into_iter().chain(options.allowed_origins.clone());
     let max = if options.max_body_bytes == 0 { MAX_MESSAGE_BYTES } else { options.max_body_bytes };
     let config = StreamableHttpServerConfig::default()
         .with_allowed_hosts(hosts)
-        .with_allowed_origins(options.allowed_origins.clone())
+        .with_allowed_origins(origins)
         .enforce_origin_validation()
         .with_max_request_body_bytes(max);
     let server = server.clone();

@@ -70,25 +70,38 @@ pub fn remember(memory: Remember, now_ms: i64) -> Result<(Change, String), Told>
     let change = Change::planned(move |view| {
         let old = view.source(id)?.filter(|old| !is_expired(old, now_ms));
         let created = old.as_ref().and_then(|old| old.metadata.get(CREATED).cloned());
-        let mut metadata = BTreeMap::from([
-            (CREATED.to_owned(), created.unwrap_or_else(|| now_ms.to_string())),
-            (UPDATED.to_owned(), now_ms.to_string()),
-            (CONTENT.to_owned(), content.clone()),
-        ]);
-        metadata.extend(expires_ms.map(|at| (EXPIRES.to_owned(), at.to_string())));
+        let created_ms = created.and_then(|digits| digits.parse().ok()).unwrap_or(now_ms);
         let mut steps = expired(view, now_ms, Some(id))?;
-        steps.push(Step::Put(Box::new(Deposit {
-            collection: namespace,
-            root: ROOT.to_owned(),
-            name,
-            content: Content::Plain(content),
-            title: Some(String::new()),
-            tags: Some(tags),
-            metadata,
-        })));
+        let times = (created_ms, now_ms, expires_ms);
+        steps.push(Step::Put(Box::new(deposit(namespace, name, content, tags, times))));
         Ok(steps)
     });
     Ok((change, key))
+}
+
+/// A memory as the source that it is stored as. Times: created, updated, expires.
+pub(super) fn deposit(
+    namespace: String,
+    key: String,
+    content: String,
+    tags: BTreeMap<String, String>,
+    (created_ms, updated_ms, expires_ms): (i64, i64, Option<i64>),
+) -> Deposit {
+    let mut metadata = BTreeMap::from([
+        (CREATED.to_owned(), created_ms.to_string()),
+        (UPDATED.to_owned(), updated_ms.to_string()),
+        (CONTENT.to_owned(), content.clone()),
+    ]);
+    metadata.extend(expires_ms.map(|at| (EXPIRES.to_owned(), at.to_string())));
+    Deposit {
+        collection: namespace,
+        root: ROOT.to_owned(),
+        name: key,
+        content: Content::Plain(content),
+        title: Some(String::new()),
+        tags: Some(tags),
+        metadata,
+    }
 }
 
 /// Memories taken away, and with them those that have expired. [`forgotten`](Forget::forgotten) tells how many were meant.

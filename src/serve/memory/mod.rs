@@ -9,6 +9,7 @@
 //! Useful for: making changes for [`Writes`](super::writes::Writes), and reading. Not for: opening indexes.
 
 mod change;
+pub mod portable;
 mod read;
 
 pub use change::{Forget, Remember, forget, made_key, remember};

@@ -46,13 +46,7 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
     let result = runtime.block_on(serve(&server, tokio::io::stdin(), tokio::io::stdout()));
     // A read of standard input cannot be taken back.
     runtime.shutdown_background();
-    if let Err(told) = result {
-        let failure = Failure::new(told.kind, told.message);
-        return Err(match told.hint {
-            Some(hint) => failure.hint(hint),
-            None => failure,
-        });
-    }
+    result?;
     Ok(crate::cli::exit::OK)
 }
 

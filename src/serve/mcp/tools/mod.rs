@@ -33,8 +33,11 @@ pub struct Tool {
     /// JSON Schemas of arguments and result.
     pub input: fn() -> Value,
     pub output: fn() -> Value,
-    pub run: fn(&State, &Call, Map<String, Value>) -> Result<Reply, Told>,
+    pub run: Run,
 }
+
+/// What a call comes to.
+type Run = fn(&State, &Call, Map<String, Value>) -> Result<Reply, Told>;
 
 /// What a tool does to what is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
