@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand, ValueEnum};
 
 use super::commands::{
-    ask, check, compact, completions, config, doctor, eval, export, import, ingest, list, man, migrate, query, reembed,
-    rm, show, status, tune, verify, why, why_not,
+    ask, cache, check, compact, completions, config, doctor, eval, export, import, ingest, list, man, migrate, proxy,
+    query, reembed, rm, show, status, tune, verify, why, why_not,
 };
 
 /// Ingest a folder, query it, ask it: hybrid search and checked citations, offline
@@ -91,6 +91,10 @@ pub enum Command {
     Export(export::Args),
     /// Take documents from JSON lines: an export, or lines of `id`, `title`, `text`
     Import(import::Args),
+    /// Stand before an LLM or embedding endpoint and answer what was answered before
+    Proxy(proxy::Args),
+    /// Show or empty the cache of `rag proxy`
+    Cache(cache::Args),
     /// Show each setting and where its value comes from
     Config(config::Args),
     /// Print a completion script for a shell
@@ -120,6 +124,8 @@ impl Cli {
             | Command::Reembed(_)
             | Command::Export(_)
             | Command::Import(_)
+            | Command::Proxy(_)
+            | Command::Cache(_)
             | Command::Config(_)
             | Command::Migrate(_)
             | Command::Doctor(_)

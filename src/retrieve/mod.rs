@@ -55,4 +55,5 @@ pub use relevance::{FOUND, WEAK};
 pub use rerank::{RERANKED, Rerank};
 pub use snippet::SNIPPET_CHARS;
 pub use talk::Turn;
+pub use verify::difference;
 pub use why_not::{Kept, Place, WhyNot, why_not};
