@@ -244,7 +244,10 @@ async fn a_stream_is_replayed_byte_for_byte_in_its_own_parts() {
 async fn answers_that_are_never_kept() {
     let call = json!({"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}});
     let mut two = chat("hi");
-    two["choices"].as_array_mut().unwrap().push(json!({"index": 1, "message": {"content": "x"}, "finish_reason": "stop"}));
+    two["choices"]
+        .as_array_mut()
+        .unwrap()
+        .push(json!({"index": 1, "message": {"content": "x"}, "finish_reason": "stop"}));
     let mut logprobs = chat("hi");
     logprobs["choices"][0]["logprobs"] = json!({"content": [{"token": "hi"}]});
     let streamed = |delta: Value, finish: &str| {
@@ -271,7 +274,10 @@ async fn answers_that_are_never_kept() {
         streamed(json!({"refusal": "no"}), "stop"),
         // A stream that ends without a reason, one with an error in it, and one that breaks.
         Reply::stream(chat_stream("a b c", false)[..3].to_vec()),
-        Reply::stream(vec![chat_stream("a b", false)[..2].concat(), "data: {\"error\": {\"message\": \"crashed\"}}\n\n".into()]),
+        Reply::stream(vec![
+            chat_stream("a b", false)[..2].concat(),
+            "data: {\"error\": {\"message\": \"crashed\"}}\n\n".into(),
+        ]),
         Reply::stream(chat_stream("a b c", false)[..4].to_vec()).cut(),
     ] {
         let body = String::from_utf8(reply.parts.concat()).unwrap();

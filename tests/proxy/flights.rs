@@ -93,7 +93,8 @@ async fn another_shape_waits_for_the_same_answer() {
     let gate = Arc::new(Semaphore::new(0));
     let behind = Behind::saying(Reply::stream(chat_stream("a b c", true)).held(&gate, true));
     let house = Arc::new(House::new(&behind.url));
-    let streamed = crowd(&house, 3, &and(question("hi"), json!({"stream": true, "stream_options": {"include_usage": true}})));
+    let streamed =
+        crowd(&house, 3, &and(question("hi"), json!({"stream": true, "stream_options": {"include_usage": true}})));
     until("the call comes", async || behind.calls() == 1).await;
     let wholes = crowd(&house, 3, &question("hi"));
     gate.add_permits(1000);
@@ -113,7 +114,9 @@ async fn when_the_first_fails_one_of_the_others_tries_again() {
             0 => Reply::of(503, "application/json", vec!["{\"error\": {\"message\": \"first\"}}".into()])
                 .with("retry-after", "7")
                 .held(&held, true),
-            _ if second_fails => Reply::of(503, "application/json", vec!["{\"error\": {\"message\": \"second\"}}".into()]),
+            _ if second_fails => {
+                Reply::of(503, "application/json", vec!["{\"error\": {\"message\": \"second\"}}".into()])
+            }
             _ => Reply::json(&chat("second")),
         });
         let house = Arc::new(House::new(&behind.url));

@@ -55,7 +55,10 @@ impl Got {
         if let Some(text) = self.json()["choices"][0]["message"]["content"].as_str() {
             return text.to_owned();
         }
-        self.chunks().iter().filter_map(|chunk| chunk["choices"][0]["delta"]["content"].as_str().map(str::to_owned)).collect()
+        self.chunks()
+            .iter()
+            .filter_map(|chunk| chunk["choices"][0]["delta"]["content"].as_str().map(str::to_owned))
+            .collect()
     }
 
     pub fn chunks(&self) -> Vec<Value> {
@@ -158,8 +161,12 @@ impl Got {
 
 pub async fn got(request: reqwest::RequestBuilder) -> Got {
     let mut response = request.send().await.unwrap();
-    let mut got =
-        Got { status: response.status().as_u16(), headers: response.headers().clone(), parts: Vec::new(), broken: false };
+    let mut got = Got {
+        status: response.status().as_u16(),
+        headers: response.headers().clone(),
+        parts: Vec::new(),
+        broken: false,
+    };
     loop {
         match response.chunk().await {
             Ok(Some(part)) => got.parts.push(part.to_vec()),

@@ -83,13 +83,16 @@ fn ecmascript(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }
-    let shortest = format!("{:e}", value.abs());
+    // The shortest digits, and of two equally near ones the even, as ECMAScript wants: serde_json's are.
+    let shortest = Number::from_f64(value.abs()).map_or_else(String::new, |number| number.to_string());
     let (mantissa, exponent) = shortest.split_once('e').unwrap_or((&shortest, "0"));
-    let exponent: i32 = exponent.parse().unwrap_or(0);
-    let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
-    let count = digits.len() as i32;
-    // The decimal point stands after so many digits.
-    let point = exponent + 1;
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let all = format!("{whole}{fraction}");
+    let significant = all.trim_start_matches('0');
+    // The decimal point stands after so many of the significant digits.
+    let point = whole.len() as i32 - (all.len() - significant.len()) as i32 + exponent.parse::<i32>().unwrap_or(0);
+    let digits = significant.trim_end_matches('0');
+    let (count, exponent) = (digits.len() as i32, point - 1);
     let zeros = |n: i32| "0".repeat(usize::try_from(n).unwrap_or(0));
     let split = usize::try_from(point).unwrap_or(0).min(digits.len());
     let text = if (count..=21).contains(&point) {
