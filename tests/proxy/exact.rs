@@ -286,7 +286,9 @@ async fn answers_that_are_never_kept() {
         for _ in 0..2 {
             let got = house.chat(&question("hi")).await;
             assert_eq!((got.status, got.cache()), (reply.status, "miss"), "{body}");
-            assert_eq!(String::from_utf8(got.bytes()).unwrap(), body);
+            let heard = String::from_utf8(got.bytes()).unwrap();
+            // A connection that breaks may take the last words with it.
+            assert!(heard == body || (reply.cut && body.starts_with(&heard)), "{heard} of {body}");
             assert_eq!(got.broken, reply.cut, "{body}");
         }
         assert_eq!(behind.calls(), 2, "{body}");

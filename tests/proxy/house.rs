@@ -1,7 +1,6 @@
 //! A proxy in this process, and a client to ask it.
 
 use std::{
-    path::Path,
     sync::{Arc, mpsc},
     thread::JoinHandle,
     time::Duration,
@@ -95,10 +94,6 @@ impl House {
         Self { dir, ready, cancel, thread: Some(thread), client: new_client() }
     }
 
-    pub fn path(&self) -> &Path {
-        self.dir.path()
-    }
-
     pub fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.ready.address)
     }
@@ -117,18 +112,6 @@ impl House {
 
     pub async fn stats(&self) -> Stats {
         got(self.client.get(self.url("/stats"))).await.json_as()
-    }
-
-    /// Waits until everything is in the database; fails after ten seconds.
-    pub async fn settled(&self) -> Stats {
-        for _ in 0..1000 {
-            let stats = self.stats().await;
-            if stats.cache.pending == 0 {
-                return stats;
-            }
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-        panic!("the cache is not written");
     }
 
     /// Ends the proxy and gives its cache.
