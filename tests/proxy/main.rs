@@ -1,5 +1,6 @@
 //! The caching proxy between real sockets: a scripted server behind it, plain clients before it.
 
+#![cfg(feature = "serve")]
 #![allow(clippy::unwrap_used, clippy::print_stderr, clippy::wildcard_enum_match_arm)]
 
 mod behind;

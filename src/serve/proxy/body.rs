@@ -12,6 +12,9 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
 /// How long the next part of a request's body is waited for.
 pub const BODY_IDLE: Duration = Duration::from_secs(30);
+/// What is read of a refused body, and for how long.
+const DRAINED_BYTES: usize = 64 << 20;
+const DRAINED_FOR: Duration = Duration::from_secs(5);
 /// Parts that wait for a slow reader.
 const QUEUE: usize = 8;
 
@@ -109,8 +112,26 @@ where
     }
 }
 
+/// Reads on for a while and forgets it: who is still sending hears a refusal only if nobody hangs up meanwhile.
+pub async fn drain<B>(mut body: B)
+where
+    B: Body<Data = Bytes> + Unpin,
+{
+    let mut left = DRAINED_BYTES;
+    let reading = async {
+        while let Some(Ok(part)) = next(&mut body).await {
+            left = left.saturating_sub(part.len());
+            if left == 0 {
+                return;
+            }
+        }
+    };
+    // However far it came.
+    let _ = tokio::time::timeout(DRAINED_FOR, reading).await;
+}
+
 /// A whole body of at most `limit` bytes.
-pub async fn read<B>(mut body: B, limit: usize) -> Result<Bytes, Unread>
+pub async fn read<B>(body: &mut B, limit: usize) -> Result<Bytes, Unread>
 where
     B: Body<Data = Bytes> + Unpin,
 {
@@ -119,7 +140,7 @@ where
     }
     let mut parts: Vec<Bytes> = Vec::new();
     let mut length = 0usize;
-    while let Some(part) = next(&mut body).await {
+    while let Some(part) = next(body).await {
         let part = part?;
         length += part.len();
         if length > limit {

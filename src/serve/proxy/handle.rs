@@ -76,10 +76,13 @@ pub async fn handle(inner: Arc<Inner>, peer: SocketAddr, request: Request<Incomi
 }
 
 /// Reads the body and decides whether the cache has a say.
-async fn judge(inner: Arc<Inner>, asked: Asked, endpoint: Endpoint, incoming: Incoming) -> Response<Body> {
-    let bytes = match body::read(incoming, inner.max_body_bytes).await {
+async fn judge(inner: Arc<Inner>, asked: Asked, endpoint: Endpoint, mut incoming: Incoming) -> Response<Body> {
+    let bytes = match body::read(&mut incoming, inner.max_body_bytes).await {
         Ok(bytes) => bytes,
-        Err(unread) => return unread_response(unread),
+        Err(unread) => {
+            tokio::spawn(body::drain(incoming));
+            return unread_response(unread);
+        }
     };
     let uncacheable = |asked: Asked, bytes: Bytes, why: &'static str| async {
         if asked.wish == Wish::Only {
@@ -145,6 +148,7 @@ pub async fn forward(
         Outgoing::Stream(incoming) => {
             let size = incoming.size_hint();
             if size.lower() > inner.max_body_bytes as u64 {
+                tokio::spawn(body::drain(incoming));
                 return unread_response(Unread::TooLarge);
             }
             let (sender, piped) = Piped::channel(size.exact(), None);
@@ -195,6 +199,8 @@ async fn pump_up(
         if let Some(unread) = end {
             let _ = failed.send(unread);
             let _ = sender.send(message).await;
+            drop(sender);
+            body::drain(incoming).await;
             return;
         }
         if sender.send(message).await.is_err() {
