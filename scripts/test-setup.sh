@@ -1,5 +1,6 @@
 #!/bin/sh
-# Sets up what the tests need beside cargo: an ONNX Runtime library, from the Python package. Safe to run again.
+# Sets up what the tests need beside cargo: an ONNX Runtime library, from the Python package, and OpenAI's client. Safe to run
+# again.
 # Prints the library's path, for RAG_TEST_ONNXRUNTIME; tests/embedders.rs finds it in .venv-test by itself too.
 set -eu
 cd "$(dirname "$0")/.."
@@ -26,5 +27,10 @@ fi
 if [ -z "$library" ]; then
     echo "test-setup: onnxruntime $version has no library under $venv" >&2
     exit 1
+fi
+
+openai=3.57.0
+if ! ls -d "$venv"/lib/python*/site-packages/openai-"$openai".dist-info >/dev/null 2>&1; then
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "openai==$openai" >&2
 fi
 echo "$PWD/$library"

@@ -12,4 +12,5 @@ fi
 
 [ -d "${RAG_SHARED:-../shared}" ] || echo "left out: the test collections and the corpus (no ../shared beside this checkout)"
 [ -d .venv-test ] || [ -n "${RAG_TEST_ONNXRUNTIME:-}" ] || echo "left out: the built-in model on an ONNX Runtime"
+[ -d .node-test ] || echo "left out: the JavaScript client of OpenAI"
 [ -d .venv-llm ] || [ -n "${RAG_TEST_LLAMA:-}" ] || echo "left out: a real llama.cpp server"

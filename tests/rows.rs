@@ -35,7 +35,7 @@ fn is_of_row(name: &str) -> bool {
     let letters: String = name.chars().take_while(char::is_ascii_lowercase).collect();
     let rest = &name[letters.len()..];
     let digits = rest.chars().take_while(char::is_ascii_digit).count();
-    ["cr", "s", "p", "k", "t"].contains(&letters.as_str()) && digits == 2 && rest[digits..].starts_with('_')
+    ["cr", "s", "p", "k", "t", "n"].contains(&letters.as_str()) && digits == 2 && rest[digits..].starts_with('_')
 }
 
 #[test]

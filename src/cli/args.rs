@@ -7,8 +7,8 @@ use clap::{Parser, Subcommand, ValueEnum};
 #[cfg(feature = "onnx")]
 use super::commands::models;
 use super::commands::{
-    ask, check, compact, completions, config, doctor, eval, export, import, ingest, list, man, mcp, migrate, query,
-    reembed, rm, serve, show, status, tune, verify, why, why_not,
+    ask, cache, check, compact, completions, config, doctor, eval, export, import, ingest, list, man, mcp, migrate, proxy,
+    query, reembed, rm, serve, show, status, tune, verify, why, why_not,
 };
 
 /// Ingest a folder, query it, ask it: hybrid search and checked citations, offline
@@ -106,6 +106,10 @@ pub enum Command {
     Models(models::Args),
     /// Serve tools for agents: search, answers and memory, over standard input and output (MCP)
     Mcp(mcp::Args),
+    /// Stand before an LLM or embedding endpoint and answer what was answered before
+    Proxy(proxy::Args),
+    /// Show or empty the cache of `rag proxy`
+    Cache(cache::Args),
     /// Show each setting and where its value comes from
     Config(config::Args),
     /// Print a completion script for a shell
@@ -136,6 +140,8 @@ impl Cli {
             | Command::Reembed(_)
             | Command::Export(_)
             | Command::Import(_)
+            | Command::Proxy(_)
+            | Command::Cache(_)
             | Command::Config(_)
             | Command::Migrate(_)
             | Command::Doctor(_)

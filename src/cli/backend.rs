@@ -294,12 +294,7 @@ impl Place {
             headers.push((name.to_owned(), value.clone()));
             key = None;
         }
-        let ca_pem = match config.text("llm.ca_file") {
-            Some(path) => fs::read(path).map_err(|error| {
-                Failure::usage(format!("cannot read the certificates `{path}` (llm.ca_file): {error}"))
-            })?,
-            None => Vec::new(),
-        };
+        let ca_pem = ca_pem(config)?;
         let address = match config.text("llm.api_version") {
             Some(version) => with_version(url, version),
             None => url.to_owned(),
@@ -406,8 +401,17 @@ pub struct LlmFlags<'a> {
     pub no_system: bool,
 }
 
+/// The certificates of `llm.ca_file`; empty if it is not set.
+pub fn ca_pem(config: &Config) -> Result<Vec<u8>, Failure> {
+    match config.text("llm.ca_file") {
+        Some(path) => fs::read(path)
+            .map_err(|error| Failure::usage(format!("cannot read the certificates `{path}` (llm.ca_file): {error}"))),
+        None => Ok(Vec::new()),
+    }
+}
+
 /// The key of the model that answers: of `llm.key_env`, else as any key; a profile's own endpoint gets its own key alone.
-fn llm_key(config: &Config, url: &str) -> Result<Option<Key>, Failure> {
+pub fn llm_key(config: &Config, url: &str) -> Result<Option<Key>, Failure> {
     if let Some(name) = config.text("llm.key_env") {
         let value = env::text(name);
         let none = || Failure::usage(format!("the variable {name} (llm.key_env) is not set, or is not UTF-8"));

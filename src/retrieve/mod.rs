@@ -57,4 +57,5 @@ pub use rerank::{RERANKED, Rerank};
 pub use snippet::SNIPPET_CHARS;
 pub use suspicion::{Suspicion, suspicions};
 pub use talk::Turn;
+pub use verify::difference;
 pub use why_not::{Kept, Place, WhyNot, why_not};

@@ -12,6 +12,8 @@ pub mod models;
 #[cfg(feature = "serve")]
 mod page;
 #[cfg(feature = "serve")]
+pub mod proxy;
+#[cfg(feature = "serve")]
 pub mod server;
 pub mod told;
 pub mod wire;

@@ -1,6 +1,7 @@
 //! One verb a file, its arguments beside its run.
 
 pub mod ask;
+pub mod cache;
 pub mod check;
 pub mod compact;
 pub mod completions;
@@ -17,6 +18,7 @@ pub mod mcp;
 pub mod migrate;
 #[cfg(feature = "onnx")]
 pub mod models;
+pub mod proxy;
 pub mod query;
 pub mod reembed;
 pub mod rm;
@@ -91,6 +93,8 @@ pub fn run(cli: Cli) -> Result<u8, Failure> {
         Command::Reembed(args) => reembed::run(&context, args),
         Command::Export(args) => export::run(&context, args),
         Command::Import(args) => import::run(&context, args),
+        Command::Proxy(args) => proxy::run(&context, args),
+        Command::Cache(args) => cache::run(&context, args),
         Command::Config(args) => config::run(&context, args),
         Command::Migrate(args) => migrate::run(&context, args),
         #[cfg(feature = "onnx")]

@@ -99,6 +99,12 @@ impl Screen {
         out.flush()
     }
 
+    /// Tells on stderr what must not go unseen, even if asked to be quiet.
+    #[cfg(feature = "serve")]
+    pub fn warn(&self, text: &str) {
+        let _ = writeln!(io::stderr().lock(), "warning: {}", sanitize::line(text));
+    }
+
     /// Tells something on stderr, unless asked to be quiet or to be read by a program.
     pub fn note(&self, text: &str) {
         if !self.quiet && !self.json {

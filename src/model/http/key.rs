@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+#[cfg(feature = "serve")]
+use reqwest::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use secrecy::{ExposeSecret, SecretString, zeroize::Zeroize};
 
 /// Keys longer than this show their last four characters, so that a person can tell two of them apart.
@@ -28,8 +30,20 @@ impl Key {
     }
 
     /// The key itself, for a request header and nothing else.
-    pub(in crate::model) fn expose(&self) -> &str {
+    pub(crate) fn expose(&self) -> &str {
         self.0.expose_secret()
+    }
+
+    /// The header that carries the key: `authorization`, at Azure `api-key`. `None`: it has characters that no header can carry.
+    #[cfg(feature = "serve")]
+    pub(crate) fn credential(&self, azure: bool) -> Option<(HeaderName, HeaderValue)> {
+        let (name, value) = match azure {
+            true => (HeaderName::from_static("api-key"), HeaderValue::from_str(self.expose())),
+            false => (AUTHORIZATION, HeaderValue::from_str(&format!("Bearer {}", self.expose()))),
+        };
+        let mut value = value.ok()?;
+        value.set_sensitive(true);
+        Some((name, value))
     }
 
     /// Takes the key out of a text that is going to be shown: some servers repeat it in their messages.

@@ -5,6 +5,7 @@
 //! paraphrase in other words is `weak`, as is a sentence with a word that its passages have in no form, and a sum of two
 //! numbers is `unsupported`.
 
+mod alike;
 mod calendar;
 mod claim;
 mod evidence;
@@ -24,6 +25,7 @@ mod units;
 #[cfg(test)]
 mod cases;
 
+pub use alike::difference;
 pub(super) use evidence::{plain, units_of};
 pub(super) use polarity::{is_abstention, is_negation};
 pub(super) use quote::{best_quote, part};

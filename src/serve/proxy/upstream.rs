@@ -1,0 +1,245 @@
+//! Requests to the server behind the proxy, and its answers as they come.
+
+use std::{sync::Arc, time::Duration};
+
+use hyper::{HeaderMap, Method, StatusCode, body::Bytes, header::CONTENT_TYPE};
+use reqwest::Url;
+
+use super::{
+    answer::Answer,
+    error::{Error, Result},
+    flight::{Broken, Flight, Head, LINGER},
+    headers::{self, X_RAG_CACHE_WHY},
+    identity::Key,
+    paths::Upstream,
+    rules::Endpoint,
+    server::Inner,
+    stats::bump,
+};
+use crate::model::http::{cause, client};
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// The most bytes of an answer that is read here; a longer one is handed on unread.
+const MAX_READ_BYTES: usize = 64 << 20;
+/// The most bytes of one stream to a request whose answer may be kept.
+const MAX_STREAM_BYTES: usize = 64 << 20;
+
+/// What goes upstream.
+#[derive(Debug)]
+pub struct Call {
+    pub method: Method,
+    pub url: Url,
+    pub headers: HeaderMap,
+    pub body: reqwest::Body,
+}
+
+/// Makes the client of the one upstream server.
+pub fn connect(upstream: &Upstream, ca_pem: &[u8], idle: Duration) -> Result<reqwest::Client> {
+    let trusted = match ca_pem {
+        [] => Vec::new(),
+        pem => reqwest::Certificate::from_pem_bundle(pem)
+            .map_err(|error| Error::Options { what: format!("the certificates cannot be read: {error}") })?,
+    };
+    let adjust = |builder: reqwest::ClientBuilder| {
+        let builder = builder.read_timeout(idle).pool_max_idle_per_host(256);
+        if trusted.is_empty() { builder } else { builder.tls_certs_merge(trusted.clone()) }
+    };
+    client(upstream.is_https, upstream.is_loopback, CONNECT_TIMEOUT, adjust).map_err(|what| Error::Options { what })
+}
+
+/// Why a request or the reading of its answer failed.
+pub fn broken(error: reqwest::Error, has_begun: bool) -> Broken {
+    if error.is_timeout() && !error.is_connect() {
+        Broken::TimedOut
+    } else if has_begun {
+        Broken::CutOff
+    } else {
+        Broken::Unreachable(cause(error))
+    }
+}
+
+/// Sends a request; its answer has begun when this returns.
+pub async fn send(inner: &Inner, call: Call) -> std::result::Result<reqwest::Response, Broken> {
+    bump(&inner.stats.upstream_calls);
+    let request = inner.client.request(call.method, call.url).headers(call.headers).body(call.body);
+    match request.send().await {
+        Ok(response) => {
+            if response.status().is_client_error() || response.status().is_server_error() {
+                bump(&inner.stats.upstream_errors);
+            }
+            Ok(response)
+        }
+        Err(error) => {
+            bump(&inner.stats.upstream_errors);
+            Err(broken(error, false))
+        }
+    }
+}
+
+/// What becomes of the answer of a flight.
+#[derive(Debug)]
+pub struct Keep {
+    pub key: Key,
+    pub endpoint: Endpoint,
+    pub question: Option<super::semantic::Question>,
+}
+
+/// Asks the server and lets everyone hear what it says, until the end, or until nobody has listened for a while.
+/// An answer that may be kept is kept before anybody hears its end.
+pub async fn lead(inner: Arc<Inner>, flight: Arc<Flight>, call: Call, keep: Keep) {
+    let key = keep.key;
+    let end = tokio::select! {
+        end = hear(&inner, &flight, call, keep) => end,
+        () = flight.abandoned(LINGER) => Err(Broken::Stopped),
+        () = inner.stopped() => Err(Broken::Stopped),
+    };
+    // Before the end is told: who comes now finds the stored answer, or asks anew.
+    inner.flights.remove(&key, &flight);
+    flight.end(end);
+}
+
+async fn hear(inner: &Arc<Inner>, flight: &Flight, call: Call, keep: Keep) -> std::result::Result<(), Broken> {
+    let response = send(inner, call).await?;
+    let status = response.status();
+    let headers = headers::client_response(response.headers());
+    let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
+    if status == StatusCode::OK && content_type.to_ascii_lowercase().starts_with("text/event-stream") {
+        flight.begin(Head { status, headers, length: None, failed: false });
+        return hear_stream(inner, flight, response, keep, content_type).await;
+    }
+    hear_whole(inner, flight, response, keep, Head { status, headers, length: None, failed: status.is_server_error() })
+        .await
+}
+
+async fn hear_stream(
+    inner: &Arc<Inner>,
+    flight: &Flight,
+    mut response: reqwest::Response,
+    keep: Keep,
+    content_type: String,
+) -> std::result::Result<(), Broken> {
+    let (mut keep, mut parts, mut length) = (Some(keep), Vec::<Bytes>::new(), 0);
+    let mut tail = Vec::new();
+    while let Some(part) = response.chunk().await.map_err(|error| broken(error, true))? {
+        length += part.len();
+        if length > MAX_STREAM_BYTES {
+            return Err(Broken::TooLarge);
+        }
+        if part.is_empty() {
+            continue;
+        }
+        parts.push(part.clone());
+        // The end of the text is on the disk before any client has read it.
+        tail.extend_from_slice(&part);
+        if is_last(&tail)
+            && let Some(keep) = keep.take()
+        {
+            let answer = Answer {
+                endpoint: keep.endpoint,
+                is_stream: true,
+                content_type: content_type.clone(),
+                parts: parts.clone(),
+            };
+            let _ = store(inner, keep, answer).await;
+        }
+        tail.drain(..tail.len().saturating_sub(MARK_BYTES));
+        flight.push(part);
+    }
+    if let Some(keep) = keep {
+        let answer = Answer { endpoint: keep.endpoint, is_stream: true, content_type, parts };
+        let _ = store(inner, keep, answer).await;
+    }
+    Ok(())
+}
+
+/// Longer than any mark of an end.
+const MARK_BYTES: usize = 32;
+
+/// The last event of a stream has begun: `[DONE]`, or what ends a stream of the Responses API.
+fn is_last(tail: &[u8]) -> bool {
+    [&b"[DONE]"[..], b"event: response.completed"]
+        .iter()
+        .any(|mark| tail.windows(mark.len()).any(|window| window == *mark))
+        // An event is judged once it is whole.
+        && tail.ends_with(b"\n")
+}
+
+async fn hear_whole(
+    inner: &Arc<Inner>,
+    flight: &Flight,
+    mut response: reqwest::Response,
+    keep: Keep,
+    mut head: Head,
+) -> std::result::Result<(), Broken> {
+    let (mut parts, mut length) = (Vec::<Bytes>::new(), 0);
+    while length <= MAX_READ_BYTES {
+        match response.chunk().await.map_err(|error| broken(error, true))? {
+            Some(part) => {
+                length += part.len();
+                parts.push(part);
+            }
+            None => {
+                let body = Bytes::from(parts.concat());
+                head.length = Some(body.len() as u64);
+                if head.status == StatusCode::OK {
+                    let content_type = head
+                        .headers
+                        .get(CONTENT_TYPE)
+                        .and_then(|value| value.to_str().ok())
+                        .unwrap_or_default()
+                        .to_owned();
+                    let answer =
+                        Answer { endpoint: keep.endpoint, is_stream: false, content_type, parts: vec![body.clone()] };
+                    if let Err(why) = store(inner, keep, answer).await {
+                        headers::set(&mut head.headers, X_RAG_CACHE_WHY, why);
+                    }
+                }
+                flight.begin(head);
+                flight.push(body);
+                return Ok(());
+            }
+        }
+    }
+    flight.begin(head);
+    parts.into_iter().for_each(|part| flight.push(part));
+    Err(Broken::TooLarge)
+}
+
+/// Keeps an answer if it may be kept. Errors: why not.
+async fn store(inner: &Arc<Inner>, keep: Keep, answer: Answer) -> std::result::Result<(), &'static str> {
+    let inner = Arc::clone(inner);
+    let kept = tokio::task::spawn_blocking(move || {
+        answer.judged()?;
+        let question = keep.question.as_ref().map(super::semantic::Question::encoded);
+        let gone = inner.store.put(keep.key, &answer.encoded(), question).map_err(|_| "store")?;
+        if let Some(semantic) = &inner.semantic {
+            gone.iter().for_each(|key| semantic.forget(key));
+            if let Some(question) = keep.question {
+                semantic.learn(keep.key, question);
+            }
+        }
+        bump(&inner.stats.stored);
+        Ok(())
+    });
+    kept.await.unwrap_or(Err("store"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_event_is_seen() {
+        for (tail, want) in [
+            ("data: [DONE]\n\n", true),
+            ("x\n\ndata:[DONE]\r\n\r\n", true),
+            ("data: [DO", false),
+            ("data: [DONE]", false),
+            ("event: response.completed\ndata: {}\n\n", true),
+            ("event: response.completed\ndata: {", false),
+            ("data: {\"choices\": []}\n\n", false),
+        ] {
+            assert_eq!(is_last(tail.as_bytes()), want, "{tail:?}");
+        }
+    }
+}
