@@ -312,6 +312,7 @@ impl Place {
                 ca_pem,
                 ..HttpOptions::default()
             },
+            cancel: flags.cancel.clone(),
             ..ChatOptions::new(address)
         };
         Ok(Some(Box::new(OpenAiChat::new(options)?)))
@@ -376,6 +377,8 @@ pub struct LlmFlags<'a> {
     pub model: Option<&'a str>,
     pub headers: &'a [String],
     pub no_system: bool,
+    /// Hangs up when it is asked.
+    pub cancel: Cancel,
 }
 
 /// The key of the model that answers: of `llm.key_env`, else as any key; a profile's own endpoint gets its own key alone.

@@ -2,6 +2,7 @@
 
 mod chat;
 mod history;
+mod lines;
 
 use std::{
     fs,
@@ -16,6 +17,7 @@ use rag::{
     model::{Chat, Embedder},
     retrieve::{self, Answer, AnswerStatus, Ask, AskEvent, Query, Strength, Support, Turn, Unsupported},
     serve::wire,
+    types::Cancel,
 };
 
 use super::{Context, query::SearchArgs};
@@ -28,7 +30,7 @@ use crate::cli::{
 };
 
 /// How many chunks are considered for passages, where `-k` does not say.
-const CANDIDATES: usize = 50;
+pub const CANDIDATES: usize = 50;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -108,6 +110,8 @@ struct Asker<'a> {
     /// What every question shares; its text is empty.
     ask: Ask,
     said: Vec<Turn>,
+    /// Breaks off the answer that is being given.
+    cancel: Cancel,
 }
 
 pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
@@ -121,6 +125,7 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
 
 impl<'a> Asker<'a> {
     fn new(context: &'a Context, args: &'a Args) -> Result<Self, Failure> {
+        let cancel = Cancel::default();
         let config = context.config.for_model(args.model.as_deref());
         let said = args.history.as_deref().map_or(Ok(Vec::new()), history::read)?;
         let snapshot = context.place.open()?.snapshot()?;
@@ -132,29 +137,30 @@ impl<'a> Asker<'a> {
                     model: args.model.as_deref(),
                     headers: &args.llm_header,
                     no_system: args.llm_no_system,
+                    cancel: cancel.clone(),
                 };
                 context.place.chat(&config, &flags)?
             }
         };
-        let unsupported = match (args.unsupported, config.text("ask.unsupported")) {
-            (Some(UnsupportedArg::Drop), _) | (None, Some("drop")) => Unsupported::Drop,
-            (Some(UnsupportedArg::Mark), _) | (None, _) => Unsupported::Mark,
+        let query = Query {
+            rerank: args.search.reranker(&context.place, &config)?,
+            ..args.search.to_query(String::new(), &config, CANDIDATES)
         };
+        let settled = settings(&config, query)?;
         let ask = Ask {
-            query: Query {
-                rerank: args.search.reranker(&context.place, &config)?,
-                ..args.search.to_query(String::new(), &config, CANDIDATES)
-            },
-            max_tokens: args.max_tokens.or(config.number("llm.max_tokens").map(|n| n as u32)).unwrap_or(800),
-            context_tokens: args.context_tokens.or(config.number("llm.context_tokens")).unwrap_or(8192),
+            max_tokens: args.max_tokens.unwrap_or(settled.max_tokens),
+            context_tokens: args.context_tokens.unwrap_or(settled.context_tokens),
             no_gate: args.no_gate,
-            unsupported,
+            unsupported: match args.unsupported {
+                Some(UnsupportedArg::Drop) => Unsupported::Drop,
+                Some(UnsupportedArg::Mark) => Unsupported::Mark,
+                None => settled.unsupported,
+            },
             stream: !args.no_stream,
-            history: Vec::new(),
-            system: system_prompt(&config)?,
+            ..settled
         };
         let embedder = context.place.query_embedder(&config, &snapshot, ask.query.mode)?;
-        Ok(Self { context, args, config, snapshot, chat, embedder, ask, said })
+        Ok(Self { context, args, config, snapshot, chat, embedder, ask, said, cancel })
     }
 
     /// Asks, prints the answer and what is to be said of it, and remembers both. Gives the exit code.
@@ -187,6 +193,9 @@ impl<'a> Asker<'a> {
         let mut broken: Option<io::Error> = None;
         let (embedder, chat) = (self.embedder.as_deref(), self.chat.as_deref());
         let result = retrieve::ask(&self.snapshot, embedder, chat, ask, &mut |event| {
+            if self.cancel.is_asked() {
+                return ControlFlow::Break(());
+            }
             let AskEvent::Text(text) = event else { return ControlFlow::Continue(()) };
             if !watched {
                 return ControlFlow::Continue(());
@@ -256,6 +265,23 @@ impl<'a> Asker<'a> {
             AnswerStatus::Answered | AnswerStatus::Extractive => exit::OK,
         }
     }
+}
+
+/// How the settings alone want questions to be answered; the answer comes whole.
+pub fn settings(config: &Config, query: Query) -> Result<Ask, Failure> {
+    Ok(Ask {
+        query,
+        max_tokens: config.number("llm.max_tokens").map_or(800, |n| n as u32),
+        context_tokens: config.number("llm.context_tokens").unwrap_or(8192),
+        no_gate: false,
+        unsupported: match config.text("ask.unsupported") {
+            Some("drop") => Unsupported::Drop,
+            Some(_) | None => Unsupported::Mark,
+        },
+        stream: false,
+        history: Vec::new(),
+        system: system_prompt(config)?,
+    })
 }
 
 /// The user's own system prompt, from the settings or the file they name.
