@@ -3,11 +3,13 @@
 //! Each object carries `schema: "rag.NAME/VERSION"`. Fields are added, never renamed, removed or given another type.
 //! Useful for: turning results of the halls into JSON. Not for: deciding anything.
 
+mod answers;
 mod eval;
 mod maintenance;
 mod portable;
 mod why;
 
+pub use answers::{AnsweredQuestion, AnswersBy, AnswersKind, AnswersResult, ByMeasure};
 pub use eval::{
     EvalBar, EvalComparison, EvalConfiguration, EvalDifference, EvalDifferences, EvalInterval, EvalMade, EvalMeasured,
     EvalMetrics, EvalQuery, EvalResult, EvalSeconds, EvalValues, TuneResult, TuneSetting, TuneTrial,

@@ -55,7 +55,7 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
 
 /// The text as it is stored. Of a document each chunk stands at its own offset, so that `byte_range` and quotes of every
 /// answer can be cut out of what is printed; what no chunk holds (white space, front matter) is line feeds.
-fn stored(chunks: &[ChunkRecord]) -> String {
+pub fn stored(chunks: &[ChunkRecord]) -> String {
     if let [chunk] = chunks {
         return chunk.text.clone();
     }
