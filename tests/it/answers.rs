@@ -13,9 +13,9 @@ const FILE: &str = "tests/fixtures/answers/questions.jsonl";
 const LETTERS: usize = 5;
 
 /// What was measured, less what chance and another machine's last bits may take.
-const DIRECT: f64 = 0.90;
-const PARAPHRASED: f64 = 0.36;
-const UNANSWERABLE: f64 = 0.55;
+const DIRECT: f64 = 0.93;
+const PARAPHRASED: f64 = 0.76;
+const UNANSWERABLE: f64 = 0.60;
 
 fn gold_set() -> Vec<Question> {
     questions(&std::fs::read_to_string(project().join(FILE)).unwrap()).unwrap()
