@@ -282,6 +282,11 @@ impl Cancel {
         let _ = self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| Some(n.saturating_add(1)));
     }
 
+    /// Takes the request back: what was to be stopped has stopped, and something else begins.
+    pub fn take_back(&self) {
+        self.0.store(0, Ordering::SeqCst);
+    }
+
     /// No new work is to be begun.
     pub fn is_asked(&self) -> bool {
         self.0.load(Ordering::SeqCst) >= 1

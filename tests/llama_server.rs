@@ -3,6 +3,7 @@
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 
 mod llama;
+mod llm_double;
 
 use std::{ops::ControlFlow, time::Duration};
 
@@ -14,6 +15,7 @@ use rag::{
     },
     types::Cancel,
 };
+use serde_json::Value;
 
 /// Small, so that it is easily exceeded.
 const CONTEXT_TOKENS: u32 = 1024;
@@ -36,7 +38,8 @@ type Step = fn(&LlamaServer);
 #[test]
 fn llama_server() {
     let Some(installed) = llama::installed() else { return };
-    let steps: [(&str, Step); 8] = [
+    let steps: [(&str, Step); 9] = [
+        ("the transcript's frames are the server's", the_transcripts_frames_are_the_servers),
         ("whole answers", whole_answers),
         ("streams", streams),
         ("breaking off stops generation", breaking_off_stops_generation),
@@ -50,6 +53,44 @@ fn llama_server() {
     for (name, step) in steps {
         println!("step: {name}");
         step(&server);
+    }
+}
+
+/// What the double replays as llama.cpp has the fields that llama.cpp has, each of the same type, and in the same order:
+/// the role, words, a reason to finish, the usage.
+fn the_transcripts_frames_are_the_servers(server: &LlamaServer) {
+    let recorded = llm_double::transcript::read("llamacpp");
+    let mut request = recorded[0].request().clone();
+    request["max_tokens"] = 8.into();
+    let (found, recorded) = (server.events(&request), recorded[0].events());
+    let told = |events: &[Value]| -> Vec<String> {
+        let mut shapes: Vec<String> = Vec::new();
+        for event in events {
+            let finish = event["choices"][0]["finish_reason"].is_string();
+            let shape = format!("{}{}", shape(event), if finish { " finished" } else { "" });
+            if shapes.last() != Some(&shape) {
+                shapes.push(shape);
+            }
+        }
+        shapes
+    };
+    assert_eq!(told(&found), told(&recorded), "the server:\n{found:#?}");
+}
+
+/// The names of a value's fields, in the alphabet's order, and the types of what is in them.
+fn shape(value: &Value) -> String {
+    match value {
+        Value::Null => "null".to_owned(),
+        Value::Bool(_) => "bool".to_owned(),
+        Value::Number(_) => "number".to_owned(),
+        Value::String(_) => "string".to_owned(),
+        Value::Array(items) => format!("[{}]", items.first().map_or_else(String::new, shape)),
+        Value::Object(fields) => {
+            let mut fields: Vec<String> =
+                fields.iter().map(|(name, value)| format!("{name}: {}", shape(value))).collect();
+            fields.sort();
+            format!("{{{}}}", fields.join(", "))
+        }
     }
 }
 

@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used)]
 
 mod llm_double;
+#[path = "llm_client/transcripts.rs"]
+mod transcripts;
 
 use std::{
     io::Read,

@@ -7,8 +7,8 @@ use clap::{Parser, Subcommand, ValueEnum};
 #[cfg(feature = "onnx")]
 use super::commands::models;
 use super::commands::{
-    ask, cache, check, compact, completions, config, doctor, eval, export, import, ingest, list, man, mcp, migrate, proxy,
-    query, reembed, rm, serve, show, status, tune, verify, why, why_not,
+    ask, cache, check, compact, completions, config, doctor, eval, export, import, ingest, list, man, mcp, migrate,
+    proxy, query, reembed, rm, serve, show, status, tune, verify, why, why_not,
 };
 
 /// Ingest a folder, query it, ask it: hybrid search and checked citations, offline

@@ -322,6 +322,7 @@ impl Place {
                 ca_pem,
                 ..HttpOptions::default()
             },
+            cancel: flags.cancel.clone(),
             ..ChatOptions::new(address)
         };
         Ok(Some(Box::new(OpenAiChat::new(options)?)))
@@ -399,6 +400,8 @@ pub struct LlmFlags<'a> {
     pub model: Option<&'a str>,
     pub headers: &'a [String],
     pub no_system: bool,
+    /// Hangs up when it is asked.
+    pub cancel: Cancel,
 }
 
 /// The certificates of `llm.ca_file`; empty if it is not set.

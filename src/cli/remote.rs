@@ -54,7 +54,13 @@ impl Named {
             | Command::Verify(_)
             | Command::Eval(_) => return Ok(true),
             // They have nothing to do with an index that a variable could mean.
-            Command::Config(_) | Command::Man(_) | Command::Completions(_) | Command::Serve(_) | Command::Mcp(_)
+            Command::Config(_)
+            | Command::Man(_)
+            | Command::Completions(_)
+            | Command::Serve(_)
+            | Command::Mcp(_)
+            | Command::Proxy(_)
+            | Command::Cache(_)
                 if !self.by_flag =>
             {
                 return Ok(false);
@@ -64,6 +70,8 @@ impl Named {
             Command::Completions(_) => ("completions", "prints what is in the program"),
             Command::Serve(_) => ("serve", "serves an index here"),
             Command::Mcp(_) => ("mcp", "serves an index here"),
+            Command::Proxy(_) => ("proxy", "serves a cache of this machine"),
+            Command::Cache(_) => ("cache", "is about the cache of this machine"),
             Command::Tune(_) => ("tune", "proposes settings for an index here"),
             Command::Compact(_) => ("compact", "rewrites the files of an index here"),
             Command::Reembed(_) => ("reembed", "rewrites the files of an index here"),

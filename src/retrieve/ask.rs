@@ -8,7 +8,7 @@ use super::{
     Answer, AnswerStatus, Ask, AskEvent, AskTimings, Error, Hits, Result, Sentence, Source, Strength, Support, budget,
     cite, compose,
     compose::Composed,
-    extractive,
+    extractive::{self, Sure},
     offer::Offer,
     passages::{self, MAX_CANDIDATES, Passage},
     prompt,
@@ -25,6 +25,8 @@ use crate::{
 const FEW_WORDS: usize = 12;
 /// A prompt must have room for this much of the documents.
 const MIN_BUDGET_TOKENS: usize = 64;
+
+const NOTHING: &str = "nothing in the documents is about this";
 
 /// Hash of a source's bytes, in hex.
 pub(super) type HashOf<'a> = &'a dyn Fn(SourceId) -> Result<String>;
@@ -85,11 +87,12 @@ pub(super) fn answer(
 ) -> Result<Answer> {
     let mut answer = blank(hits, chat, ask);
     // A question that the collection does not speak of costs no call and cannot be answered wrongly.
-    if hits.hits.is_empty() || (hits.strength == Strength::Nothing && !ask.no_gate) {
-        answer.notes.push("nothing in the documents is about this".to_owned());
+    let nothing = hits.strength == Strength::Nothing && !ask.no_gate;
+    if hits.hits.is_empty() || (nothing && chat.is_some()) {
+        answer.notes.push(NOTHING.to_owned());
         return Ok(answer);
     }
-    if hits.strength != Strength::Found {
+    if hits.strength != Strength::Found && !nothing {
         answer.notes.push("the documents hardly speak of this: read the sources".to_owned());
     }
     match chat {
@@ -128,7 +131,13 @@ fn extracted(
 ) -> Result<Answer> {
     let start = Instant::now();
     let embedder = embedder.filter(|_| hits.mode != super::Mode::Lexical);
-    if let Some(extract) = extractive::extract(&hits.hits, &ask.query.text, embedder)? {
+    let found = hits.strength != Strength::Nothing || ask.no_gate;
+    let sure = Sure { trust: hits.trust, found };
+    let extract = extractive::extract(&hits.hits, &ask.query.text, embedder, sure)?;
+    if extract.is_none() && !found {
+        answer.notes.push(NOTHING.to_owned());
+    }
+    if let Some(extract) = extract {
         answer.status = AnswerStatus::Extractive;
         answer.sources = sources(&extract.passages, &extract.sentences, hash_of)?;
         answer.text = extract.text;

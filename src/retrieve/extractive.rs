@@ -5,12 +5,15 @@
 
 use std::{collections::HashSet, ops::Range};
 
+mod subject;
+
 use super::{
     Citation, Hit, Result, Sentence, Support,
     passages::Passage,
+    relevance::{Calibration, Scale, WEAK},
     sentences::{Kind, Unit, bullet_len},
     tables,
-    verify::{has_figure, part, units_of},
+    verify::{has_figure, has_sum, part, units_of},
     words::{Tongue, Word, same_word},
 };
 use crate::{index::ChunkRecord, model::Embedder};
@@ -19,7 +22,7 @@ use crate::{index::ChunkRecord, model::Embedder};
 const MAX_CHUNKS: usize = 8;
 const MAX_SENTENCES: usize = 4;
 /// Sentences that are embedded: each costs about ten milliseconds.
-const MAX_EMBEDDED: usize = 16;
+const MAX_EMBEDDED: usize = 24;
 /// A line that introduces a list is shown with the list up to this size.
 const MAX_GROUP_BYTES: usize = 800;
 /// A longer stretch without a full stop is cut to the words that matter.
@@ -40,6 +43,10 @@ const LEAST_WORDS: f32 = 0.4;
 /// What a fragment, and what a record, is worth beside a sentence.
 const FRAGMENT: f32 = 0.7;
 const RECORD: f32 = 0.8;
+/// A sentence with this share of the question's words answers by itself; another is shown with its paragraph, if that is
+/// no longer than so many bytes: what follows often says what the sentence only names.
+const BY_ITSELF: f32 = 0.8;
+const MAX_PARAGRAPH_BYTES: usize = 400;
 /// A cosine from which a sentence may answer without sharing a word.
 const CLOSE: f32 = 0.5;
 
@@ -58,9 +65,19 @@ struct Candidate {
     /// Shares of the question's words by idf: in the sentence, and with those of its heading.
     own: f32,
     overlap: f32,
+    /// As `overlap`, a word of the heading worth as much as one of the sentence.
+    covered: f32,
+    /// What is embedded: the sentence under its heading.
+    placed: String,
+    /// It, or what it stands under, names what the question names.
+    names: bool,
     /// It has a telling word of the question, and enough of the others.
     rare: bool,
     figure: bool,
+    /// It says what something costs.
+    money: bool,
+    /// It is running text, of which a paragraph can be shown.
+    prose: bool,
     /// A line that ends without a full stop: a title, a caption, a signature.
     fragment: bool,
     /// Fields with their names, which has words of many kinds.
@@ -69,13 +86,45 @@ struct Candidate {
     score: f32,
 }
 
-/// Picks the sentences. `None` if none shares a telling word with the question or is close to it.
-pub(super) fn extract(hits: &[Hit], question: &str, embedder: Option<&dyn Embedder>) -> Result<Option<Extract>> {
+/// What is known of the query as a whole.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sure {
+    /// How far the embedder knows the language, 0..=1.
+    pub trust: f32,
+    /// The best chunks are relevant. Where they are not, a sentence of them may still be: a chunk has many, of which one
+    /// answers.
+    pub found: bool,
+}
+
+/// Picks the sentences. `None` if none is relevant, or the documents lack what the question names. Relevance is that of
+/// queries, [`Scale::relevance`], of the sentence under its heading; where it is not calibrated a sentence must share a
+/// telling word with the question or be close to it.
+pub(super) fn extract(
+    hits: &[Hit],
+    question: &str,
+    embedder: Option<&dyn Embedder>,
+    sure: Sure,
+) -> Result<Option<Extract>> {
+    let calibration = embedder.map(|embedder| Calibration::of(&embedder.space().model, 0.0));
+    let calibrated = calibration == Some(Calibration::Fitted);
+    if !sure.found && !calibrated {
+        return Ok(None);
+    }
+    let subject = subject::Subject::of(question, hits);
+    if subject.is_unknown() {
+        return Ok(None);
+    }
     let passages: Vec<Passage> = distinct(hits).into_iter().map(whole).collect();
     let idf = Idf::of(hits, question);
     let mut candidates: Vec<Candidate> = Vec::new();
     for (chunk, passage) in passages.iter().enumerate() {
         collect(chunk, passage, question, &idf, &mut candidates);
+    }
+    for candidate in &mut candidates {
+        candidate.names = subject.is_in(&passages[candidate.chunk], &candidate.shown);
+    }
+    if candidates.iter().any(|candidate| candidate.names) {
+        candidates.retain(|candidate| candidate.names);
     }
     let wants_figure = asks_for_a_figure(question);
     let lexical = |c: &Candidate| c.overlap * BY_WORDS + BY_RANK / (1.0 + c.chunk as f32 * 0.5);
@@ -96,7 +145,20 @@ pub(super) fn extract(hits: &[Hit], question: &str, embedder: Option<&dyn Embedd
         candidate.score = scale * lexical(candidate) + candidate.cosine.unwrap_or(0.0).max(0.0) * BY_VECTOR + bonus;
         candidate.score *= whole;
     }
-    candidates.retain(|c| c.rare || c.cosine.is_some_and(|cosine| cosine >= CLOSE));
+    let scale = Scale { trust: sure.trust, calibration: Calibration::Fitted };
+    candidates.retain(|c| match calibrated {
+        true => c.cosine.is_some() && scale.relevance(c.cosine, c.covered) >= WEAK,
+        false => c.rare || c.cosine.is_some_and(|cosine| cosine >= CLOSE),
+    });
+    if asks_for_a_price(question) {
+        candidates.retain(|c| c.money);
+    }
+    let units: Vec<Vec<Unit>> = passages.iter().map(units_of).collect();
+    for candidate in candidates.iter_mut().filter(|c| c.prose && c.own < BY_ITSELF) {
+        let passage = &passages[candidate.chunk];
+        candidate.range = paragraph(&units[candidate.chunk], candidate.range.clone(), passage.record().text.len());
+        candidate.shown = passage.text[candidate.range.clone()].to_owned();
+    }
     let chosen = choose(candidates);
     Ok((!chosen.is_empty()).then(|| write(chosen, passages)))
 }
@@ -221,15 +283,17 @@ fn collect(chunk: usize, passage: &Passage, question: &str, idf: &Idf, candidate
         let quote = &text[range.clone()];
         let words = tongue.words(quote);
         let has = |words: &[Word], word: &Word| words.iter().any(|own| same_word(own, word, german));
-        let (mut own, mut overlap, mut rare, mut count) = (0.0, 0.0, false, 0);
+        let (mut own, mut overlap, mut covered, mut rare, mut count) = (0.0, 0.0, 0.0, false, 0);
         for Asked { word, weight, .. } in asked {
             if has(&words, word) {
                 own += weight;
                 overlap += weight;
+                covered += weight;
                 rare |= *weight >= telling;
                 count += 1;
             } else if has(&headings, word) {
                 overlap += weight * HEADING_WORD;
+                covered += weight;
                 count += 1;
             }
         }
@@ -247,13 +311,21 @@ fn collect(chunk: usize, passage: &Passage, question: &str, idf: &Idf, candidate
         candidates.push(Candidate {
             chunk,
             figure: has_figure(quote, &lang),
+            money: has_money(&shown, &lang),
+            prose: matches!(kind, Kind::Prose | Kind::Item) && !is_record(quote) && found.len() <= MAX_WORDS,
             fragment: kind == Kind::Prose && is_fragment(quote),
             record: kind == Kind::Prose && is_record(quote),
             stems: words.into_iter().filter(|word| !word.stop).map(|word| word.stem).collect(),
             range,
+            placed: match record.heading.last() {
+                Some(heading) => format!("{heading}: {shown}"),
+                None => shown.clone(),
+            },
             shown,
             own: share(own),
             overlap: share(overlap),
+            covered: share(covered),
+            names: true,
             rare: rare && count as f32 >= LEAST_WORDS * asked.len() as f32,
             cosine: None,
             score: 0.0,
@@ -322,6 +394,58 @@ fn grown(text: &str, units: &[Unit], at: usize) -> Range<usize> {
     unit.range.clone()
 }
 
+/// The sentences of one paragraph or item round a range of sentences, within `end`: all of them if they are few, else those
+/// that follow as far as there is room.
+fn paragraph(units: &[Unit], range: Range<usize>, end: usize) -> Range<usize> {
+    let inside = |unit: &Unit| range.start <= unit.range.start && unit.range.end <= range.end;
+    let Some(first) = units.iter().position(inside) else { return range };
+    let Some(last) = units.iter().rposition(inside) else { return range };
+    let joins = |before: usize| {
+        let (a, b) = (&units[before], &units[before + 1]);
+        let prose = |unit: &Unit| matches!(unit.kind, Kind::Prose | Kind::Item);
+        !a.ends_line && prose(a) && prose(b) && b.range.start < end
+    };
+    let mut to = last;
+    while to + 1 < units.len() && joins(to) && units[to + 1].range.end - range.start <= MAX_PARAGRAPH_BYTES {
+        to += 1;
+    }
+    let mut from = first;
+    while from > 0 && joins(from - 1) && units[to].range.end - units[from - 1].range.start <= MAX_PARAGRAPH_BYTES {
+        from -= 1;
+    }
+    units[from].range.start.min(range.start)..units[to].range.end.max(range.end)
+}
+
+/// Whether the answer will be a sum of money.
+fn asks_for_a_price(question: &str) -> bool {
+    let question = format!(" {} ", question.to_lowercase().replace(['?', ',', '¿'], " "));
+    [
+        " cost ",
+        " costs ",
+        " the price of ",
+        " sell for ",
+        " how expensive ",
+        " kostet ",
+        " kosten ",
+        " coûte ",
+        " cuesta ",
+    ]
+    .iter()
+    .any(|phrase| question.contains(phrase))
+        && [" what ", " how much ", " how expensive ", " was ", " wie viel ", " combien ", " cuánto "]
+            .iter()
+            .any(|word| question.contains(word))
+}
+
+/// A sum of money, a number under a name that is a price's, or a word for costing nothing.
+fn has_money(text: &str, lang: &str) -> bool {
+    let lower = text.to_lowercase();
+    let words = ["price", "cost", "fee", "preis", "prix", "precio", "free", "gratis", "kostenlos", "gratuit"];
+    has_sum(text, lang)
+        || lower.split(|c: char| !c.is_alphabetic()).any(|word| words.contains(&word))
+            && (has_figure(text, lang) || lower.contains("free") || lower.contains("gratis"))
+}
+
 /// Whether the answer will be a number, a date or a time.
 fn asks_for_a_figure(question: &str) -> bool {
     let question = format!(" {} ", question.to_lowercase().replace(['?', ',', '¿'], " "));
@@ -376,7 +500,7 @@ fn embed(candidates: &mut [Candidate], question: &str, embedder: &dyn Embedder) 
     // A token has a character at least, so this much always fits.
     let space = embedder.space();
     let limit = space.max_tokens.saturating_sub(space.passage_prefix.chars().count()).max(1);
-    let texts: Vec<String> = candidates[..some].iter().map(|c| c.shown.chars().take(limit).collect()).collect();
+    let texts: Vec<String> = candidates[..some].iter().map(|c| c.placed.chars().take(limit).collect()).collect();
     if texts.is_empty() {
         return Ok(());
     }

@@ -124,6 +124,7 @@ impl Tongue {
         if norm.len() > MAX_STEMMED_BYTES || norm.bytes().any(|b| b.is_ascii_digit()) {
             return norm.to_owned();
         }
+        let norm = if self.english { regular(norm) } else { norm };
         let mut stream = self.stem.token_stream(norm);
         if stream.advance() { stream.token().text.clone() } else { norm.to_owned() }
     }
@@ -145,6 +146,32 @@ impl Tongue {
 
 /// Longer runs of letters are no words, and stemming them is no use.
 const MAX_STEMMED_BYTES: usize = 64;
+
+/// English verbs in the form that their other forms, which no rule of a stemmer joins, go back to. Forms that are as often
+/// another word (left, felt, found, saw, lay) are not among them.
+const IRREGULAR: &str = "pay paid|buy bought|sell sold|send sent|keep kept|hold held|write wrote written|begin began begun|break broke \
+    broken|choose chose chosen|take took taken|grow grew grown|know knew known|lead led|lose lost|meet met|run ran|speak spoke \
+    spoken|spend spent|stand stood|teach taught|tell told|think thought|throw threw thrown|win won|bring brought|build \
+    built|catch caught|draw drew drawn|drive drove driven|fall fell fallen|fly flew flown|freeze froze frozen|rise rose \
+    risen|wear wore worn|hide hid hidden|hang hung|shake shook shaken|steal stole stolen|swim swam swum|wake woke woken|lend \
+    lent|forget forgot forgotten|forbid forbade forbidden|eat ate eaten|drink drank drunk|sing sang sung|sink sank \
+    sunk|swear swore sworn|tear tore torn|ride rode ridden|shoot shot|sleep slept|feed fed|fight fought|seek sought|shrink \
+    shrank shrunk|weigh weight|long length";
+
+/// The form that an irregular one goes back to.
+fn regular(norm: &str) -> &str {
+    static FORMS: std::sync::OnceLock<std::collections::HashMap<&'static str, &'static str>> =
+        std::sync::OnceLock::new();
+    let forms = FORMS.get_or_init(|| {
+        let groups = IRREGULAR.split('|').map(|group| group.split_whitespace());
+        groups
+            .flat_map(|mut group| {
+                group.next().into_iter().flat_map(move |first| group.clone().map(move |form| (form, first)))
+            })
+            .collect()
+    });
+    forms.get(norm).copied().unwrap_or(norm)
+}
 
 fn english_stop() -> &'static HashSet<&'static str> {
     static STOP: std::sync::OnceLock<HashSet<&'static str>> = std::sync::OnceLock::new();

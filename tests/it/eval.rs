@@ -4,7 +4,10 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::house::{House, Ran, contents, project};
+use crate::{
+    house::{House, Ran, contents, project},
+    llm_double::{Behaviour, Double, Profile},
+};
 
 const BIRDS: [(&str, &str, &str); 6] = [
     ("d1", "Dipper", "The dipper walks under water and hunts larvae between the stones of fast brooks."),
@@ -384,4 +387,99 @@ fn settings_are_proposed_where_they_are_better() {
     let arguments = ["tune", "--queries", "birds/queries.jsonl", "--qrels", "birds/qrels/test.tsv"];
     let text = rag_in(&house, &arguments).ok().stdout;
     assert!(text.contains("\nkeep the settings as they are\n"), "{text}");
+}
+
+/// A folder of documents with questions about them: one answered in its words, one in others, one not at all.
+fn birds_with_answers() -> House {
+    let house = House::new();
+    for (id, title, text) in BIRDS.iter().filter(|(_, _, text)| !text.is_empty()) {
+        house.write(&format!("birds/corpus/{id}.md"), format!("# {title}\n\n{text}\n"));
+    }
+    let lines = [
+        r#"{"id":"a1","question":"Where does the dipper walk?","gold":[{"path":"d1.md","text":"under water"}]}"#,
+        r#"{"id":"a2","question":"Where does the kingfisher nest?","kind":"paraphrased","gold":[{"path":"d3.md","text":"in a tunnel"}]}"#,
+        r#"{"id":"a3","question":"What is the boiling point of mercury?","kind":"unanswerable"}"#,
+    ];
+    house.write("birds/answers.jsonl", lines.join("\n"));
+    house
+}
+
+#[test]
+fn answers_are_measured() {
+    let house = birds_with_answers();
+    let ran = rag_in(&house, &["eval", "birds", "--answers", "--json"]).ok();
+    assert_eq!(ran.stderr, "");
+    let result = ran.json("rag.eval-answers/1");
+    assert_eq!(result["by"], serde_json::json!({"extractive": true}));
+    for metric in ["span@answer", "span@source", "citation-precision", "citation-recall", "abstention", "answered"] {
+        assert_eq!(mean(&result, metric), 1.0, "{metric}: {result:#}");
+    }
+    assert_eq!(mean(&result, "false-abstention"), 0.0);
+    let ids: Vec<&Value> = result["questions"].as_array().unwrap().iter().map(|question| &question["id"]).collect();
+    assert_eq!(ids, ["a1", "a2", "a3"]);
+    assert_eq!(result["questions"][2]["status"], "no_answer");
+    assert!(contents(&house.path("tmp")).is_empty() && !house.path(".rag").exists());
+
+    // On an index, with bars; the questions that went wrong are named.
+    house.rag(["ingest", "birds/corpus", "--quiet"]).ok();
+    let wrong = r#"{"id":"w1","question":"Where does the dipper walk?","gold":[{"path":"d1.md","text":"under snow"}]}"#;
+    let strange = r#"{"id":"w2","question":"Where does the dipper walk?","kind":"unanswerable"}"#;
+    house.write("wrong.jsonl", format!("{wrong}\n{strange}\n"));
+    let bars = ["--fail-under", "answered=1", "--fail-under", "span@answer=0.85"];
+    let ran = rag_in(&house, &[&["eval", "--answers", "wrong.jsonl"], &bars[..]].concat()).exits(1);
+    assert!(ran.stdout.contains("met  answered at least 1, is 1.0000\n"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("missed  span@answer at least 0.85, is 0.0000\n"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("answered beside the point: w1\nanswered without ground: w2\n"), "{}", ran.stdout);
+    assert!(
+        ran.stderr.contains("gold that is not in the documents as they are indexed: 1 question (w1)"),
+        "{}",
+        ran.stderr
+    );
+    house.rag(["eval", "--answers", "birds/answers.jsonl", "--fail-under", "abstention=1"]).ok();
+}
+
+/// A model that cites the wrong passage is worth what it is worth.
+#[test]
+fn answers_of_a_model_are_measured() {
+    let house = birds_with_answers();
+    house.rag(["ingest", "birds/corpus", "--quiet"]).ok();
+    let measured = |behaviour: Behaviour| {
+        let llm = Double::start(Profile::OpenAi, [behaviour]);
+        let variables = [("RAG_LLM_URL", llm.url()), ("RAG_LLM_MODEL", "double".to_owned())];
+        let variables = variables.each_ref().map(|(name, value)| (*name, value.as_str()));
+        let ran = house.rag_env(["eval", "--answers", "birds/answers.jsonl", "--json"], &variables).ok();
+        (ran.json("rag.eval-answers/1"), llm.requests().len())
+    };
+    let (right, _) = measured(Behaviour::CiteRight);
+    assert_eq!(right["by"], serde_json::json!({"extractive": false, "model": "double"}));
+    assert_eq!((mean(&right, "citation-precision"), mean(&right, "citation-recall")), (1.0, 1.0), "{right:#}");
+    assert_eq!(mean(&right, "span@source"), 1.0);
+    let (wrong, _) = measured(Behaviour::Answer("The dipper was born in 1843 in Paris [1].".into()));
+    assert_eq!((mean(&wrong, "citation-precision"), mean(&wrong, "citation-recall")), (0.0, 0.0), "{wrong:#}");
+    assert_eq!(wrong["questions"][0]["flagged"], 1);
+    let (none, _) = measured(Behaviour::Answer("NO_ANSWER".into()));
+    assert_eq!((mean(&none, "false-abstention"), mean(&none, "abstention")), (1.0, 1.0), "{none:#}");
+    assert!(none["metrics"].get("citation-precision").is_none(), "nothing was cited");
+}
+
+#[test]
+fn what_cannot_be_measured_of_answers_is_said() {
+    let house = birds_with_answers();
+    house.rag(["ingest", "birds/corpus", "--quiet"]).ok();
+    let check = |arguments: &[&str], want: &str| {
+        let mut all = vec!["eval"];
+        all.extend(arguments);
+        let ran = rag_in(&house, &all).exits(2);
+        assert!(ran.stderr.contains(want), "{arguments:?}: {}", ran.stderr);
+    };
+    check(&["--answers"], "no collection and no file with questions");
+    check(&["--answers", "birds/answers.jsonl", "--fail-under", "ndcg@10=0.5"], "measured of retrieval");
+    check(&["birds", "--fail-under", "span@answer=0.5"], "`span@answer` is measured of answers");
+    check(&["--answers", "birds/answers.jsonl", "--fail-under", "false-abstention=0.1"], "write `answered=`");
+    check(&["--answers", "birds/answers.jsonl", "--mode", "hybrid,lexical"], "one configuration a run");
+    check(&["--answers", "absent.jsonl"], "cannot read `absent.jsonl`");
+    house.write("bad.jsonl", "\n{\"id\":\"x\",\"question\":\"q\"}");
+    check(&["--answers", "bad.jsonl"], "`bad.jsonl` line 2: it is answerable, but no `gold` says where");
+    house.write("empty.jsonl", "\n");
+    check(&["--answers", "empty.jsonl"], "holds no question");
 }

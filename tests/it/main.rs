@@ -11,6 +11,7 @@ mod llm_double;
 #[path = "../rerank_double/mod.rs"]
 mod rerank_double;
 
+mod answers;
 mod ask;
 mod check;
 mod errors;

@@ -228,3 +228,167 @@ fn headers_keys_and_versions_reach_the_endpoint() {
     let ran = house.rag_env(["ask", "x", "--llm-url", &url, "--llm-header", "sk-canary"], &[]).exits(2);
     assert!(!ran.stderr.contains("canary"), "{}", ran.stderr);
 }
+
+/// A terminal of util-linux's `script` with `rag` in it: what is typed goes in, what is shown comes out.
+#[cfg(target_os = "linux")]
+mod on_a_terminal {
+    use std::{
+        io::{Read as _, Write as _},
+        process::{Child, ChildStdin, Stdio},
+        sync::mpsc::{Receiver, channel},
+        time::{Duration, Instant},
+    };
+
+    use crate::{
+        house::House,
+        llm_double::{Behaviour, Double, Profile},
+    };
+
+    /// Far longer than anything takes.
+    const PATIENCE: Duration = Duration::from_secs(60);
+
+    struct Terminal {
+        child: Child,
+        keys: ChildStdin,
+        screen: Receiver<u8>,
+        shown: String,
+    }
+
+    impl Terminal {
+        /// `None` after saying so, where there is no `script`; under `CI` that is a failure.
+        fn start(house: &House, arguments: &str) -> Option<Self> {
+            // Without a shell between: it would hear the interrupt too.
+            let rag = env!("CARGO_BIN_EXE_rag");
+            let mut command = std::process::Command::new("script");
+            command.args([
+                "--quiet",
+                "--return",
+                "--command",
+                &format!("exec {rag} ask --chat {arguments}"),
+                "/dev/null",
+            ]);
+            command.current_dir(house.path("")).env_clear().env("HOME", house.path("")).env("TERM", "xterm");
+            command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+            let mut child = match command.spawn() {
+                Ok(child) => child,
+                Err(error) => {
+                    assert!(std::env::var_os("CI").is_none(), "no `script` (util-linux): {error}");
+                    eprintln!("left out: no `script` (util-linux) to make a terminal with: {error}");
+                    return None;
+                }
+            };
+            let (keys, mut stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+            let (to, screen) = channel();
+            std::thread::spawn(move || {
+                let mut byte = [0];
+                while stdout.read_exact(&mut byte).is_ok() && to.send(byte[0]).is_ok() {}
+            });
+            Some(Self { child, keys, screen, shown: String::new() })
+        }
+
+        fn types(&mut self, keys: &str) {
+            self.keys.write_all(keys.as_bytes()).unwrap();
+            self.keys.flush().unwrap();
+        }
+
+        /// Waits until this is shown, and gives what was shown up to there since the last time.
+        fn shows(&mut self, text: &str) -> String {
+            let end = Instant::now() + PATIENCE;
+            let mut bytes = std::mem::take(&mut self.shown).into_bytes();
+            while !String::from_utf8_lossy(&bytes).contains(text) {
+                let left = end.saturating_duration_since(Instant::now());
+                match self.screen.recv_timeout(left) {
+                    Ok(byte) => bytes.push(byte),
+                    Err(_) => panic!("`{text}` is not shown: {:?}", String::from_utf8_lossy(&bytes)),
+                }
+            }
+            String::from_utf8_lossy(&bytes).into_owned()
+        }
+
+        /// Waits for the end and gives the exit code.
+        fn ends(mut self) -> i32 {
+            let end = Instant::now() + PATIENCE;
+            loop {
+                if let Some(status) = self.child.try_wait().unwrap() {
+                    return status.code().unwrap();
+                }
+                assert!(Instant::now() < end, "it does not end");
+                // Whoever waits for a process has nothing else to wait for.
+                let _ = self.screen.recv_timeout(Duration::from_millis(20));
+            }
+        }
+    }
+
+    impl Drop for Terminal {
+        fn drop(&mut self) {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+
+    #[test]
+    fn a_line_is_edited_and_completed_and_comes_back() {
+        let house = House::with_index();
+        let Some(mut terminal) = Terminal::start(&house, "--extractive") else { return };
+        terminal.shows("rag> ");
+        // A word too many is taken back with Ctrl-W.
+        terminal.types("How are refunds handled nonsense\x17\r");
+        terminal.shows("within five");
+        terminal.shows("rag> ");
+        // Tab completes a command and the number of a source.
+        terminal.types("/so\t\r");
+        terminal.shows("faq.html");
+        terminal.shows("rag> ");
+        terminal.types("/op\t1\r");
+        terminal.shows("Return postage");
+        terminal.shows("rag> ");
+        // The third line from here is the question; Ctrl-C on a line drops it and nothing else.
+        terminal.types("gone\x03");
+        terminal.shows("rag> ");
+        terminal.types("\x1b[A\x1b[A\x1b[A\r");
+        terminal.shows("within five");
+        terminal.shows("rag> ");
+        terminal.types("\x04");
+        assert_eq!(terminal.ends(), 0);
+        let kept: Vec<_> = std::fs::read_dir(house.path("")).unwrap().map(|e| e.unwrap().file_name()).collect();
+        assert_eq!(kept.len(), 2, "what was typed is kept nowhere: {kept:?}");
+    }
+
+    #[test]
+    fn an_interrupt_breaks_the_answer_off_and_not_the_talk() {
+        let house = House::with_index();
+        let double = Double::start(
+            Profile::OpenAi,
+            [
+                Behaviour::StallAfter(3),
+                Behaviour::StallAfter(0),
+                Behaviour::Answer("Refunds take five working days [1].".into()),
+            ],
+        );
+        let arguments = format!("--llm-url {} --model scripted", double.url());
+        let Some(mut terminal) = Terminal::start(&house, &arguments) else { return };
+        terminal.shows("rag> ");
+        terminal.types("How are refunds handled?\r");
+        terminal.shows("One two");
+        terminal.types("\x03");
+        terminal.shows("broken off");
+        assert!(double.hears_hang_up(), "the server is told");
+        terminal.shows("rag> ");
+        // Nor does one before the first word.
+        terminal.types("How are refunds handled?\r");
+        while double.requests().len() < 2 {
+            std::thread::yield_now();
+        }
+        terminal.types("\x03");
+        terminal.shows("broken off");
+        terminal.shows("rag> ");
+        terminal.types("How are refunds handled?\r");
+        terminal.shows("five working days");
+        terminal.shows("rag> ");
+        terminal.types("/quit\r");
+        assert_eq!(terminal.ends(), 0);
+        // What was broken off was not said.
+        assert_eq!(double.requests()[2].body["messages"].as_array().unwrap().len(), 2);
+    }
+}

@@ -143,6 +143,27 @@ impl LlamaServer {
         Some(String::from_utf8_lossy(&answer).into_owned())
     }
 
+    /// The JSON of each event of a streamed answer, read without the client that is under test.
+    pub fn events(&self, body: &serde_json::Value) -> Vec<serde_json::Value> {
+        let mut socket = TcpStream::connect(self.address).unwrap();
+        socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        let body = body.to_string();
+        let request = format!(
+            "POST /v1/chat/completions HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {KEY}\r\nConnection: close\r\n\
+             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            self.address,
+            body.len()
+        );
+        socket.write_all(request.as_bytes()).unwrap();
+        let mut answer = Vec::new();
+        socket.read_to_end(&mut answer).unwrap();
+        let answer = String::from_utf8_lossy(&answer);
+        assert!(answer.contains("text/event-stream") && answer.contains("data: [DONE]"), "{answer}");
+        // Between events stand the sizes of chunks, which are no data.
+        let data = answer.lines().filter_map(|line| line.strip_prefix("data: ")).filter(|data| *data != "[DONE]");
+        data.map(|data| serde_json::from_str(data).unwrap()).collect()
+    }
+
     /// What it has logged.
     fn said(&self) -> String {
         let mut said = String::new();

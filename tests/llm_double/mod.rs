@@ -10,6 +10,7 @@
 mod embed;
 mod profile;
 mod says;
+pub mod transcript;
 
 use std::{
     collections::VecDeque,
@@ -122,6 +123,8 @@ pub enum Behaviour {
     Zeros,
     /// Embeds into vectors with a value that JSON cannot hold.
     NotANumber,
+    /// Gives this answer, so many bytes at a time, whatever was asked.
+    Replay(Box<transcript::Exchange>, usize),
 }
 
 /// A request as it came.
@@ -196,6 +199,13 @@ impl Double {
         Self::start(Profile::OpenAi, [Behaviour::Answer(text.to_owned())])
     }
 
+    /// A double that gives the answers of a transcript, one a request, so many bytes at a time.
+    pub fn replaying(exchanges: &[transcript::Exchange], part_bytes: usize) -> Self {
+        // The profile of the list of models, for which nobody asks here.
+        let script = exchanges.iter().map(|exchange| Behaviour::Replay(Box::new(exchange.clone()), part_bytes));
+        Self::start(Profile::OpenAi, script)
+    }
+
     /// The base URL, with `/v1`.
     pub fn url(&self) -> String {
         self.url.clone()
@@ -256,6 +266,7 @@ async fn serve(shared: Arc<Shared>, request: axum::extract::Request) -> Result<R
         };
         let behaviour = behaviour.unwrap_or(Behaviour::Fail(500));
         match failure(&shared, &behaviour, &request) {
+            _ if matches!(behaviour, Behaviour::Replay(..)) => replay(&shared, &behaviour),
             Some(response) => response,
             None if path.ends_with("/chat/completions") => says::answer(&shared, &behaviour, &request),
             None if path.ends_with("/embeddings") => embed::answer(&shared, &behaviour, &request),
@@ -347,6 +358,12 @@ impl Drop for Listener {
 
 /// A body in parts, with a pause before each.
 fn parts(shared: &Arc<Shared>, content_type: &str, parts: Vec<String>, pause: Duration, end: End) -> Response<Body> {
+    let mut response = bytes_in_parts(shared, parts.into_iter().map(String::into_bytes).collect(), pause, end);
+    response.headers_mut().insert(header::CONTENT_TYPE, content_type.parse().unwrap());
+    response
+}
+
+fn bytes_in_parts(shared: &Arc<Shared>, parts: Vec<Vec<u8>>, pause: Duration, end: End) -> Response<Body> {
     let listener = Listener { shared: Arc::clone(shared), is_through: false };
     let state = (VecDeque::from(parts), listener);
     let stream = futures_util::stream::unfold(state, move |(mut parts, mut listener)| async move {
@@ -366,8 +383,19 @@ fn parts(shared: &Arc<Shared>, content_type: &str, parts: Vec<String>, pause: Du
             End::Stall => std::future::pending().await,
         }
     });
-    let builder = Response::builder().header(header::CONTENT_TYPE, content_type);
-    builder.body(Body::from_stream(stream)).unwrap()
+    Response::new(Body::from_stream(stream))
+}
+
+fn replay(shared: &Arc<Shared>, behaviour: &Behaviour) -> Response<Body> {
+    let Behaviour::Replay(exchange, part_bytes) = behaviour else { unreachable!("it is asked for before") };
+    let bytes = exchange.body.chunks((*part_bytes).max(1)).map(<[u8]>::to_vec).collect();
+    let mut response = bytes_in_parts(shared, bytes, Duration::ZERO, End::Whole);
+    *response.status_mut() = StatusCode::from_u16(exchange.status).unwrap();
+    for (name, value) in &exchange.answer_headers {
+        let name: header::HeaderName = name.parse().unwrap();
+        response.headers_mut().insert(name, value.parse().unwrap());
+    }
+    response
 }
 
 /// JSON that never closes, 100 MB of it.

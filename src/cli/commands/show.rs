@@ -66,7 +66,7 @@ fn print(context: &Context, args: &Args, places: &Places, shown: &wire::ShowResu
 
 /// The text as it is stored. Of a document each chunk stands at its own offset, so that `byte_range` and quotes of every
 /// answer can be cut out of what is printed; what no chunk holds (white space, front matter) is line feeds.
-fn stored(chunks: &[wire::Chunk]) -> String {
+pub fn stored(chunks: &[wire::Chunk]) -> String {
     if let [chunk] = chunks {
         return chunk.text.clone();
     }

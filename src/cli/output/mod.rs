@@ -1,6 +1,7 @@
 //! What a person sees: stdout is data, stderr is talk. Sole owner of both, with `report` and `progress`.
 
 pub mod answer;
+pub mod answers;
 pub mod check;
 pub mod eval;
 pub mod hits;

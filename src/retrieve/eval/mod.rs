@@ -16,11 +16,11 @@ mod trec;
 mod tune;
 
 pub use beir::{Lines, Malformed, Record, read_lines};
-pub use bootstrap::{Estimate, estimate};
+pub use bootstrap::{Estimate, Share, estimate, estimate_shares};
 pub use compare::{Comparison, compare};
 pub use metrics::{DEFAULT_METRICS, Metric, NoMetric, Scores, score};
 pub use qrels::Qrels;
-pub use run::{Asking, DEPTH, Question, ask};
+pub use run::{Answering, Asking, DEPTH, Question, answer, ask};
 pub use trec::{Answers, Run, Scored};
 pub use tune::{Choice, MIN_GAIN, choose, choose_least};
 

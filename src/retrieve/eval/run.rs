@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    ops::ControlFlow,
     sync::{
         Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
@@ -9,11 +10,14 @@ use std::{
     thread,
 };
 
-use super::trec::{Answers, Run, Scored};
+use super::{
+    answers,
+    trec::{Answers, Run, Scored},
+};
 use crate::{
     index::{ChunkRecord, Snapshot},
-    model::Embedder,
-    retrieve::{Error, Hits, MAX_QUERY_BYTES, Query, Result, query},
+    model::{Chat, Embedder},
+    retrieve::{self, Answer, Ask, Error, Hits, MAX_QUERY_BYTES, Query, Result, query},
     types::Cancel,
 };
 
@@ -48,29 +52,72 @@ pub struct Asking<'a> {
 /// Asks the questions; `None` if that was cancelled. A question without a word finds nothing, a long one is cut at
 /// [`MAX_QUERY_BYTES`]. Errors: those of [`query`], the first one ends it all.
 pub fn ask(asking: &Asking<'_>, questions: &[Question]) -> Result<Option<Run>> {
-    let (next, found) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
-    let work = || -> Result<()> {
-        while let Some(question) = questions.get(next.fetch_add(1, Ordering::Relaxed)) {
-            if asking.cancel.is_asked() {
-                return Ok(());
-            }
-            let answers = one(asking, question).inspect_err(|_| next.store(questions.len(), Ordering::Relaxed))?;
-            found.lock().unwrap_or_else(PoisonError::into_inner).insert(question.id.clone(), answers);
-            (asking.told)();
-        }
-        Ok(())
+    let found = each(questions, asking.threads, asking.told, asking.cancel, &|question| one(asking, question))?;
+    let named = |found: Vec<Answers>| questions.iter().map(|question| question.id.clone()).zip(found).collect();
+    Ok(found.map(|found| Run { by_query: named(found) }))
+}
+
+/// How questions are answered.
+pub struct Answering<'a> {
+    pub snapshot: &'a Snapshot,
+    pub embedder: Option<&'a dyn Embedder>,
+    /// `None`: the documents' own sentences.
+    pub chat: Option<&'a dyn Chat>,
+    /// All but the text.
+    pub ask: &'a Ask,
+    pub threads: usize,
+    /// Is told after each question.
+    pub told: &'a (dyn Fn() + Sync),
+    pub cancel: &'a Cancel,
+}
+
+/// Has the questions answered; `None` if that was cancelled. Errors: those of [`retrieve::ask`], the first one ends it all.
+pub fn answer(answering: &Answering<'_>, questions: &[answers::Question]) -> Result<Option<Vec<Answer>>> {
+    let Answering { snapshot, embedder, chat, threads, told, cancel, .. } = *answering;
+    let one = |question: &answers::Question| {
+        let mut ask = answering.ask.clone();
+        ask.query.text.clone_from(&question.question);
+        retrieve::ask(snapshot, embedder, chat, &ask, &mut |_| match cancel.is_asked() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        })
     };
-    let threads = asking.threads.clamp(1, questions.len().max(1));
+    match each(questions, threads, told, cancel, &one) {
+        Err(_) if cancel.is_asked() => Ok(None),
+        other => other,
+    }
+}
+
+/// Does the work for each item, on so many threads, and gives what came of it in the items' order; `None` if that was
+/// cancelled. The first error ends it all.
+fn each<T: Sync, R: Send>(
+    items: &[T],
+    threads: usize,
+    told: &(dyn Fn() + Sync),
+    cancel: &Cancel,
+    work: &(dyn Fn(&T) -> Result<R> + Sync),
+) -> Result<Option<Vec<R>>> {
+    let (next, done) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
+    let worker = || -> Result<()> {
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(item) = items.get(at).filter(|_| !cancel.is_asked()) else { return Ok(()) };
+            let came = work(item).inspect_err(|_| next.store(items.len(), Ordering::Relaxed))?;
+            done.lock().unwrap_or_else(PoisonError::into_inner).insert(at, came);
+            told();
+        }
+    };
+    let threads = threads.clamp(1, items.len().max(1));
     let results: Vec<Result<()>> = thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
-        let own = work();
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(worker)).collect();
+        let own = worker();
         let join =
             |thread: thread::ScopedJoinHandle<'_, _>| thread.join().unwrap_or_else(|p| std::panic::resume_unwind(p));
         std::iter::once(own).chain(others.into_iter().map(join)).collect()
     });
     results.into_iter().collect::<Result<()>>()?;
-    let by_query = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-    Ok((!asking.cancel.is_asked()).then_some(Run { by_query }))
+    let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    Ok((!cancel.is_asked()).then(|| done.into_values().collect()))
 }
 
 fn one(asking: &Asking<'_>, question: &Question) -> Result<Answers> {
@@ -88,14 +135,14 @@ fn one(asking: &Asking<'_>, question: &Question) -> Result<Answers> {
         ..asking.query.clone()
     };
     match query(asking.snapshot, asking.embedder, &asked) {
-        Ok(hits) => Ok(answers(asking, &hits)),
+        Ok(hits) => Ok(ranking(asking, &hits)),
         Err(Error::EmptyQuery) => Ok(Answers::default()),
         Err(error) => Err(error),
     }
 }
 
 /// Copies of a result are documents of their own here, with the same score.
-fn answers(asking: &Asking<'_>, hits: &Hits) -> Answers {
+fn ranking(asking: &Asking<'_>, hits: &Hits) -> Answers {
     let mut found = Vec::new();
     for hit in &hits.hits {
         // Diversity orders otherwise than by score.

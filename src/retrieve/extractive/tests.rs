@@ -1,6 +1,7 @@
 use super::*;
 use crate::{retrieve::passages::tests::hit, types::EmbeddingSpace};
 
+const SURE: Sure = Sure { trust: 1.0, found: true };
 const HANDBOOK: &str = "# Leave\n\nStaff are entitled to 25 days of paid leave per year. It grows by one day after five years. \
     Requests go to the team lead.\n\nWhat about sick leave?\n\nSick leave is not counted.";
 const PRICES: &str = "| Plan | Price | Users |\n|---|---|---|\n| Basic | $10 | 3 |\n| Pro | $20 | 10 |";
@@ -14,7 +15,7 @@ fn hits() -> Vec<Hit> {
 
 fn check(question: &str, want: &[&str]) {
     let hits = hits();
-    let found = extract(&hits, question, None).unwrap();
+    let found = extract(&hits, question, None, SURE).unwrap();
     let got: Vec<&str> = found.iter().flat_map(|e| &e.sentences).map(|s| s.text.as_str()).collect();
     assert_eq!(got.first(), want.first(), "{question}: {got:?}");
     assert_eq!(got, want, "{question}");
@@ -40,7 +41,7 @@ fn a_bare_heading_is_no_answer() {
     let text = "Returns and refunds\n\nYou may send it back within 30 days. Refunds are paid to your card.";
     let mut hits = vec![hit(1, "faq.html", text, text, 0)];
     hits[0].chunk.heading = vec!["Questions".into(), "Returns and refunds".into()];
-    let extract = extract(&hits, "How are refunds handled?", None).unwrap().expect("an answer");
+    let extract = extract(&hits, "How are refunds handled?", None, SURE).unwrap().expect("an answer");
     assert!(extract.sentences.iter().all(|s| !s.text.starts_with("Returns and refunds")), "{:?}", extract.sentences);
 }
 
@@ -68,9 +69,9 @@ fn a_pronoun_brings_the_sentence_before_it() {
 #[test]
 fn nothing_is_said_where_nothing_answers() {
     for question in ["Who won the football cup?", "???", "xyzzy"] {
-        assert!(extract(&hits(), question, None).unwrap().is_none(), "{question}");
+        assert!(extract(&hits(), question, None, SURE).unwrap().is_none(), "{question}");
     }
-    assert!(extract(&[], "leave", None).unwrap().is_none());
+    assert!(extract(&[], "leave", None, SURE).unwrap().is_none());
 }
 
 /// Gives texts that speak of food one direction and all others another.
@@ -121,9 +122,9 @@ fn an_embedder_finds_what_shares_no_word() {
         probe: Vec::new(),
     };
     let hits = hits();
-    let found = extract(&hits, "Where can one eat?", Some(&Food(space))).unwrap().unwrap();
+    let found = extract(&hits, "Where can one eat?", Some(&Food(space)), SURE).unwrap().unwrap();
     assert!(found.text.starts_with("The canteen serves lunch"), "{}", found.text);
-    assert!(extract(&hits, "Where can one eat?", None).unwrap().is_none());
+    assert!(extract(&hits, "Where can one eat?", None, SURE).unwrap().is_none());
 }
 
 proptest::proptest! {
@@ -131,7 +132,7 @@ proptest::proptest! {
     fn quotes_are_exact(text in "([a-z]{1,6}|[.:!\\n|#-]| |é|漢字|`|\\d){1,80}", question in "[a-z é漢字]{1,20}") {
         proptest::prop_assume!(!text.trim().is_empty());
         let hits = [hit(1, "a", &text, &text, 0)];
-        if let Some(found) = extract(&hits, &question, None).unwrap() {
+        if let Some(found) = extract(&hits, &question, None, SURE).unwrap() {
             for sentence in &found.sentences {
                 let citation = &sentence.citations[0];
                 assert_eq!(&text[citation.quote_span.range()], citation.quote);

@@ -693,9 +693,9 @@ fn true_paraphrases_are_not_thrown_away() {
     );
 }
 
-/// Of twenty. Measured: 3 unsupported, by the rules for negations and for few words; 7 supported, the others weak.
-const MOST_LOST: usize = 3;
-const LEAST_SUPPORTED: usize = 7;
+/// Of twenty. Measured: 2 unsupported, with hardly a word of what they say; 8 supported, the others weak.
+const MOST_LOST: usize = 2;
+const LEAST_SUPPORTED: usize = 8;
 
 proptest::proptest! {
     #[test]

@@ -145,6 +145,11 @@ impl Claim {
 }
 
 fn counts(word: &Word, text: &str, facts: &[Fact]) -> bool {
+    // `a maximum load of 630 kg` is `at most 630 kg`.
+    let bounds = matches!(word.norm.as_str(), "maximum" | "minimum" | "limit") && facts.iter().any(Fact::is_number);
+    if bounds {
+        return false;
+    }
     let within = |fact: &Fact| fact.range.start <= word.range.start && word.range.end <= fact.range.end;
     !word.stop && !facts.iter().any(within) && text[word.range.clone()].chars().any(char::is_alphabetic)
 }

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::units::{Unit, equal};
+use super::units::{Measure, Unit, equal};
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Fact {
@@ -42,6 +42,12 @@ impl Fact {
     /// `self` is said by a text with these facts. `squeezed` is the text without anything but letters and digits.
     pub fn is_in(&self, facts: &[Fact], squeezed: &str) -> bool {
         facts.iter().any(|fact| self.agrees(fact)) || self.in_parts(facts, squeezed)
+    }
+
+    /// It is a sum of money.
+    pub fn is_money(&self) -> bool {
+        let currency = |unit: &Unit| matches!(unit.measure, Measure::Currency(_));
+        matches!(&self.value, Value::Number { unit: Some(unit), .. } if currency(unit))
     }
 
     /// Both say the same.

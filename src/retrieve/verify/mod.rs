@@ -24,6 +24,8 @@ mod units;
 
 #[cfg(test)]
 mod cases;
+#[cfg(test)]
+mod pairs;
 
 pub use alike::difference;
 pub(super) use evidence::{plain, units_of};
@@ -32,6 +34,7 @@ pub(super) use quote::{best_quote, part};
 
 use claim::Claim;
 use evidence::Evidence;
+use facts::Fact;
 
 use super::{Support, passages::Passage, sentences::Kind, words::same_word};
 
@@ -49,9 +52,20 @@ pub(super) fn is_month(word: &str) -> bool {
     calendar::month_of(word).is_some()
 }
 
+/// A word names a day of the week.
+pub(super) fn is_day(word: &str) -> bool {
+    calendar::weekday_of(word).is_some()
+        || word.strip_suffix('s').is_some_and(|day| calendar::weekday_of(day).is_some())
+}
+
 /// A text holds a number, a date, a time or a day.
 pub(super) fn has_figure(text: &str, lang: &str) -> bool {
     reading::facts(text, lang).iter().any(|fact| evidence::binding(&fact))
+}
+
+/// A text holds a sum of money.
+pub(super) fn has_sum(text: &str, lang: &str) -> bool {
+    reading::facts(text, lang).iter().any(Fact::is_money)
 }
 
 /// What a sentence is worth against the passages it cites.

@@ -110,6 +110,8 @@ const ENGLISH: Table = &[
     ("zero", 0),
     ("one", 1),
     ("two", 2),
+    ("twice", 2),
+    ("thrice", 3),
     ("three", 3),
     ("four", 4),
     ("five", 5),

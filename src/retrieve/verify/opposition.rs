@@ -7,7 +7,7 @@ use super::{
     facts::{Bound, Fact, tells_a_kind},
     has_word,
     names::Name,
-    polarity::{are_opposites, denies, has_scope, is_opposable_stop, widened},
+    polarity::{are_opposites, denies, has_scope, is_opposable_stop, unclear_words, widened},
 };
 use crate::retrieve::words::{Word, same_word};
 
@@ -27,7 +27,9 @@ pub(super) fn contradiction(claim: &Claim, cited: &[&Evidence]) -> Option<String
         let aligned = align(&claim.content_of(own), &[], &said);
         other_number(claim, own, &said)
             .or_else(|| other_count(claim, own, &said))
+            .or_else(|| turned_span(claim, own, &said))
             .or_else(|| flipped(claim, own, &said, &aligned))
+            .or_else(|| only_denied(claim, own, &said))
             .or_else(|| reversed(claim, &said, &aligned))
     })
 }
@@ -149,15 +151,75 @@ fn flipped(claim: &Claim, own: &Clause, said: &[Said], aligned: &[f32]) -> Optio
     if best < ALIGNED {
         return None;
     }
+    // `on Mondays it stays closed` is what is said of Mondays, whatever its sentence says before.
+    let told = |clause: &Clause| own.facts.iter().filter(binding).all(|fact| clause.says(fact));
+    let days = own.facts.iter().any(|fact| binding(&fact) && !fact.is_number());
+    let whole = |at: usize| {
+        let (evidence, clause) = said[at];
+        let same = |other: &Said| std::ptr::eq(other.0, evidence) && other.1.unit == clause.unit;
+        said.iter().zip(aligned).filter(|(other, _)| same(other)).map(|(_, share)| *share).sum::<f32>()
+    };
+    let of_day = days && said.iter().enumerate().any(|(at, (_, clause))| told(clause) && whole(at) >= ALIGNED);
     let mut reason = None;
-    for ((evidence, clause), share) in said.iter().zip(aligned) {
-        if *share < (best - NEAR).max(ALIGNED) {
+    for (at, ((evidence, clause), share)) in said.iter().zip(aligned).enumerate() {
+        let counts = match of_day {
+            true => told(clause) && whole(at) >= ALIGNED,
+            false => *share >= (best - NEAR).max(ALIGNED),
+        };
+        if !counts {
             continue;
         }
         // One clause that agrees is enough.
         reason = Some(conflict(claim, own, evidence, clause)?);
     }
     reason
+}
+
+/// A word that the passages have in denials alone, and that the claim asserts: `three eggs and no sugar`.
+fn only_denied(claim: &Claim, own: &Clause, said: &[Said]) -> Option<String> {
+    if !has_scope(&claim.lang) || own.polarity.negations > 0 || own.polarity.unclear {
+        return None;
+    }
+    claim.content_of(own).into_iter().find_map(|word| {
+        let mut denied = false;
+        for (evidence, clause) in said {
+            for (at, other) in clause.words.iter().enumerate() {
+                if !same_word(other, word, evidence.german) {
+                    continue;
+                }
+                let denies = clause.polarity.negated.contains(&at) && !is_warned_of(own, clause, word);
+                if clause.polarity.unclear || !denies {
+                    return None;
+                }
+                denied = true;
+            }
+            if clause.borrowed.iter().any(|other| same_word(other, word, evidence.german)) {
+                return None;
+            }
+        }
+        let word = claim.text.get(word.range.clone()).unwrap_or(&word.norm);
+        denied.then(|| format!("`{word}` is negated in the passage"))
+    })
+}
+
+/// `from 5.4 to 6.1` where the passage has `from 6.1 to 5.4`.
+fn turned_span(claim: &Claim, own: &Clause, said: &[Said]) -> Option<String> {
+    let spans = |clause: &Clause| -> Vec<(Fact, Fact)> {
+        let after = |word: &str, fact: &Fact| {
+            let before = clause.words.iter().rfind(|before| before.range.end <= fact.range.start);
+            before.is_some_and(|before| before.norm == word)
+        };
+        let numbers: Vec<&Fact> = clause.facts.iter().filter(|fact| fact.is_number()).collect();
+        let pairs = numbers.windows(2).filter(|pair| after("from", pair[0]) && after("to", pair[1]));
+        pairs.map(|pair| (pair[0].clone(), pair[1].clone())).collect()
+    };
+    let all: Vec<(Fact, Fact)> = said.iter().flat_map(|(_, clause)| spans(clause)).collect();
+    spans(own).into_iter().find_map(|(from, to)| {
+        let same = all.iter().any(|(a, b)| from.agrees(a) && to.agrees(b));
+        let turned = all.iter().any(|(a, b)| from.agrees(b) && to.agrees(a));
+        let text = |fact: &Fact| &claim.text[fact.range.clone()];
+        (turned && !same).then(|| format!("the passage has `{}` and `{}` the other way round", text(&from), text(&to)))
+    })
 }
 
 fn conflict(claim: &Claim, own: &Clause, evidence: &Evidence, clause: &Clause) -> Option<String> {
@@ -167,7 +229,9 @@ fn conflict(claim: &Claim, own: &Clause, evidence: &Evidence, clause: &Clause) -
         let start = clause_start(evidence, clause);
         said.get(start + word.range.start..start + word.range.end).unwrap_or(&word.norm).to_owned()
     };
-    let unclear = own.polarity.unclear || clause.polarity.unclear;
+    // `is not prohibited` and `is prohibited` deny in the same word, so the rest is plain.
+    let unclear =
+        (own.polarity.unclear || clause.polarity.unclear) && unclear_words(&own.words) != unclear_words(&clause.words);
     if !has_scope(&claim.lang) {
         if (own.polarity.negations == 0) != (clause.polarity.negations == 0) && !unclear {
             return Some("the passage and the answer differ in a negation".to_owned());
@@ -180,8 +244,10 @@ fn conflict(claim: &Claim, own: &Clause, evidence: &Evidence, clause: &Clause) -
             (Some(word), None) => {
                 return Some(format!("`{}` is not negated in the passage", &claim.text[word.range.clone()]));
             }
-            (None, Some(word)) => return Some(format!("`{}` is negated in the passage", as_said(word))),
-            (Some(_), Some(_)) | (None, None) => {}
+            (None, Some(word)) if !is_warned_of(own, clause, word) => {
+                return Some(format!("`{}` is negated in the passage", as_said(word)));
+            }
+            (None, Some(_)) | (Some(_), Some(_)) | (None, None) => {}
         }
     }
     for (at, word) in own.words.iter().enumerate() {
@@ -196,7 +262,9 @@ fn conflict(claim: &Claim, own: &Clause, evidence: &Evidence, clause: &Clause) -
             let same_way = negated == clause.polarity.negated.contains(there);
             let absent = !own.words.iter().any(|mine| mine.norm == other.norm);
             let fits = !word.stop || follows_alike(own, at, clause, *there, german);
-            (opposed || denied) && same_way && absent && fits && !clause.is_measured(other)
+            let converse =
+                claim.names.len() > 1 && are_converse(std::slice::from_ref(word), std::slice::from_ref(other));
+            (opposed || denied) && !converse && same_way && absent && fits && !clause.is_measured(other)
         });
         if let Some((_, other)) = opposite {
             return Some(format!(
@@ -210,13 +278,31 @@ fn conflict(claim: &Claim, own: &Clause, evidence: &Evidence, clause: &Clause) -
     Some(format!("the passage says `{narrow}`, the answer `{wide}`"))
 }
 
+/// `Never mix …` forbids a deed and does not deny it: `Mixing … gives` tells what comes of it.
+fn is_warned_of(own: &Clause, clause: &Clause, word: &Word) -> bool {
+    let forbids = clause.words.first().is_some_and(|first| matches!(first.norm.as_str(), "never" | "do" | "don't"));
+    let deed = own.words.first().filter(|first| first.norm.ends_with("ing"));
+    forbids && deed.is_some_and(|deed| same_word(deed, word, false))
+}
+
 /// The same word, or a number on both sides, follows two function words.
 fn follows_alike(own: &Clause, at: usize, clause: &Clause, there: usize, german: bool) -> bool {
     let figure = |word: &Word| word.norm.starts_with(|c: char| c.is_numeric());
-    match (own.words.get(at + 1), clause.words.get(there + 1)) {
+    // `after the gate`, `off the gas`: an article stands between.
+    let article =
+        |word: &&Word| matches!(word.norm.as_str(), "a" | "an" | "the" | "der" | "die" | "das" | "el" | "la" | "le");
+    let next = |words: &[Word], at: usize| words.iter().skip(at + 1).find(|word| !article(word)).cloned();
+    match (next(&own.words, at).as_ref(), next(&clause.words, there).as_ref()) {
         (Some(a), Some(b)) => has_word(std::slice::from_ref(a), b, german) && !a.stop || figure(a) && figure(b),
         _ => false,
     }
+}
+
+/// What one buys from another, the other sells to him.
+fn are_converse(own: &[Word], said: &[Word]) -> bool {
+    const CONVERSES: [(&str, &str); 4] = [("buy", "sell"), ("receiv", "give"), ("borrow", "lend"), ("learn", "teach")];
+    let has = |words: &[Word], stem: &str| words.iter().any(|word| word.stem == stem);
+    CONVERSES.iter().any(|(a, b)| has(own, a) && has(said, b) || has(own, b) && has(said, a))
 }
 
 /// Two names stand round one word in the claim, and the other way round in the clause about it.
@@ -230,6 +316,10 @@ fn reversed(claim: &Claim, said: &[Said], aligned: &[f32]) -> Option<String> {
     let at = |name: &Name| own.iter().position(|word| word.range.start == name.at);
     let pairs = claim.names.windows(2).filter_map(|pair| Some((&pair[0], &pair[1], at(&pair[0])?, at(&pair[1])?)));
     for (first, second, from, to) in pairs {
+        // `The head of the Lagos office is Dr. Yusuf` says what `Dr. Yusuf heads the Lagos office` says.
+        if matches!(own.get(to.wrapping_sub(1)).map_or("", |word| word.norm.as_str()), "is" | "was" | "are" | "were") {
+            continue;
+        }
         let between: Vec<&Word> = own.get(from + 1..to)?.iter().copied().filter(|word| !word.stop).collect();
         if between.is_empty() || said.is_empty() {
             continue;
@@ -251,7 +341,8 @@ fn reversed(claim: &Claim, said: &[Said], aligned: &[f32]) -> Option<String> {
                 return None;
             }
             let own_words: Vec<Word> = own.iter().map(|word| (*word).clone()).collect();
-            if b < a && verb(b, a) && passive(&own_words) == passive(&clause.words) {
+            let other_voice = passive(&own_words) != passive(&clause.words);
+            if b < a && verb(b, a) && !other_voice && !are_converse(&own_words, &clause.words) {
                 turned = Some(format!("the passage has `{}` and `{}` the other way round", first.word, second.word));
             }
         }

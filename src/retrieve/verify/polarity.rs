@@ -35,6 +35,16 @@ const UNCLEAR: &str = "except excluding exclude excludes excluded unless fail fa
     denied lack lacks lacking prohibit prohibits prohibited forbid forbids forbidden prevent prevents prevented impossible \
     unable without instead rather hardly barely außer ausgeschlossen verboten excepto salvo prohibido sauf interdit";
 
+/// English words that deny the deed which follows them.
+const ENDS: &str = "against stop stops stopped stopping cease ceases ceased quit quits avoid avoids avoided discontinue discontinues \
+    discontinued";
+
+/// The words of a clause that deny by themselves, so that the scope of a denial is not plain.
+pub(super) fn unclear_words(words: &[Word]) -> Vec<&str> {
+    let unclear = |word: &&Word| UNCLEAR.split_whitespace().any(|known| known == word.norm);
+    words.iter().filter(unclear).map(|word| word.stem.as_str()).collect()
+}
+
 /// `words` are all words of the clause, content or not, in its order; `text` is what their ranges belong to.
 pub(super) fn polarity(text: &str, words: &[Word], lang: &str) -> Polarity {
     let mut found = Polarity::default();
@@ -44,7 +54,22 @@ pub(super) fn polarity(text: &str, words: &[Word], lang: &str) -> Polarity {
             found.negations += usize::from(negates_cjk(words, at));
             continue;
         }
+        // `stopped supporting`, `advise against running`: the deed is denied.
+        let deed = words.get(at + 1).is_some_and(|next| next.norm.ends_with("ing") && !next.stop);
+        if lang == "en" && deed && ENDS.split_whitespace().any(|end| end == word.norm) {
+            found.negations += 1;
+            found.negated.push(at + 1);
+            continue;
+        }
         if !is_negation(&word.norm) || matches!(word.norm.as_str(), "sin" | "ohne" if lang == "en") {
+            continue;
+        }
+        // `costs nothing for children` denies that it costs, not the children.
+        if matches!(word.norm.as_str(), "nothing" | "nobody" | "none" | "nichts" | "niemand" | "rien" | "nada")
+            && let Some(before) = words[..at].iter().rposition(|before| !before.stop)
+        {
+            found.negations += 1;
+            found.negated.push(before);
             continue;
         }
         let next = words.get(at + 1).map_or("", |next| next.norm.as_str());
@@ -123,7 +148,7 @@ const OPPOSITES: &[(&str, &str)] = &[
     ("hot", "cold"),
     ("inbound", "outbound"),
     ("add", "remov"),
-    ("free", "paid"),
+    ("free", "pay"),
     ("faster", "slower"),
     ("larger", "smaller"),
     ("daili", "weekli"),
@@ -138,6 +163,7 @@ const OPPOSITES: &[(&str, &str)] = &[
     ("most", "least"),
     ("up", "down"),
     ("on", "off"),
+    ("with", "without"),
     ("more", "less"),
     ("more", "fewer"),
     ("geöffnet", "geschloss"),
@@ -168,6 +194,8 @@ pub(super) fn is_opposable_stop(norm: &str) -> bool {
             | "down"
             | "on"
             | "off"
+            | "with"
+            | "without"
             | "more"
             | "less"
             | "fewer"
@@ -199,6 +227,14 @@ pub(super) fn widened(claim: &[Word], said: &[Word]) -> Option<(String, String)>
     let find = |words: &[Word], list: &str| {
         words.iter().find(|word| list.split_whitespace().any(|known| known == word.norm)).map(|word| word.norm.clone())
     };
+    let has = |words: &[Word], list: &[&str]| words.iter().any(|word| list.contains(&word.norm.as_str()));
+    // `Only staff may enter` is narrower than `everybody may enter`.
+    if has(said, &["only"]) && !has(claim, &["only"]) {
+        let all = claim.iter().find(|word| {
+            ["all", "every", "everybody", "everyone", "anybody", "anyone", "any"].contains(&word.norm.as_str())
+        });
+        return all.map(|all| (all.norm.clone(), "only".to_owned()));
+    }
     if find(said, WIDE).is_some() {
         return None;
     }

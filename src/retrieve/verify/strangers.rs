@@ -16,7 +16,7 @@ const SHARED_TENTHS: usize = 7;
 const LIGHT: &str = "done document text sourc section state mention specifi indic describ list note follow answer inform \
     exampl name current simpli approxim rough total various kind thing way case accord summari refer mean call receiv \
     happen occur exist locat situat consist contain offer provid hold held entitl respect overall addit therefor find \
-    found includ work come came place part know knew known polici manual handbook guid page articl websit report letter";
+    found includ work come came place part know knew known polici manual handbook guid page articl websit report";
 
 /// English words that stand for one another in documents and answers about them, by their stems.
 const SYNONYMS: &[&str] = &[

@@ -107,7 +107,7 @@ fn named(word: &str) -> Option<(Measure, f64)> {
         "mg" | "milligram" | "milligrams" => (M::Grams, 1e-3),
         "g" | "gram" | "grams" | "gramm" | "gramos" | "克" => (M::Grams, 1.0),
         "kg" | "kilo" | "kilos" | "kilogram" | "kilograms" | "kilogramm" | "公斤" | "千克" => (M::Grams, 1e3),
-        "tonne" | "tonnes" | "tonnen" | "toneladas" => (M::Grams, 1e6),
+        "t" | "tonne" | "tonnes" | "tonnen" | "toneladas" => (M::Grams, 1e6),
         "lb" | "lbs" => (M::Grams, 453.592_37),
         "oz" | "ounce" | "ounces" => (M::Grams, 28.349_523_125),
         "ml" | "millilitre" | "millilitres" | "milliliter" | "milliliters" | "毫升" => (M::Litres, 1e-3),

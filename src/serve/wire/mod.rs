@@ -5,6 +5,7 @@
 //! Every object can be read again (remote mode does): a field that is not there is empty, one that is not known is passed over.
 
 mod answer;
+mod answers;
 mod check;
 mod chunk;
 mod config;
@@ -26,6 +27,7 @@ mod words;
 use std::borrow::Cow;
 
 pub use answer::*;
+pub use answers::{AnsweredQuestion, AnswersBy, AnswersKind, AnswersResult, ByMeasure};
 pub use check::*;
 pub use chunk::Chunk;
 pub use config::*;

@@ -1,18 +1,18 @@
 //! `rag ask --chat`: one question after another, with a few words of command between them.
 
-use std::io::{self, BufRead as _, IsTerminal as _};
+use std::io::{self, IsTerminal as _};
 
-use rag::serve::wire::AnswerResult;
+use rag::{serve::wire::AnswerResult, types::Kind};
 
-use super::Asker;
+use super::{Asker, lines::Lines};
 use crate::cli::{
     exit,
     output::{Style, answer, sanitize},
     report::Failure,
+    signals,
 };
 
-const PROMPT: &str = "rag> ";
-const HELP: &str = "Ask a question; the next one may lean on it (“and in winter?”).
+const HELP: &str = "Ask a question; the next one may lean on it (“and in winter?”). Ctrl-C breaks an answer off.
 
   /sources   the sources of the last answer
   /open N    the text of source N, whole
@@ -37,7 +37,10 @@ enum Line<'a> {
 /// script and is only told to a person.
 pub fn run(asker: &mut Asker<'_>) -> Result<u8, Failure> {
     let is_person = io::stdin().is_terminal() && asker.context.screen.stdout_is_terminal && !asker.context.screen.json;
+    let mut lines = Lines::new(is_person)?;
     if is_person {
+        signals::watch_interrupts(&asker.cancel)
+            .map_err(|error| Failure::new(Kind::Io, format!("cannot watch signals: {error}")))?;
         asker.context.screen.note("/help lists what can be said besides questions; Ctrl-D leaves");
     }
     let mut last: Option<AnswerResult> = None;
@@ -47,15 +50,15 @@ pub fn run(asker: &mut Asker<'_>) -> Result<u8, Failure> {
         let line = match first.take() {
             Some(line) => line,
             None => {
-                if is_person {
-                    asker.context.screen.print(PROMPT)?;
-                }
-                match next()? {
+                let sources = last.iter().flat_map(|answer| &answer.sources).map(|source| source.n);
+                match lines.next(&sources.collect::<Vec<_>>())? {
                     Some(line) => line,
                     None => break,
                 }
             }
         };
+        // What was pressed while nothing was asked breaks nothing off.
+        asker.cancel.take_back();
         match read(&line) {
             Line::Nothing => {}
             Line::Quit => break,
@@ -75,6 +78,10 @@ pub fn run(asker: &mut Asker<'_>) -> Result<u8, Failure> {
                     code = its_code;
                     last = Some(answer);
                 }
+                Err(_) if is_person && asker.cancel.is_asked() => {
+                    asker.context.screen.print("\n")?;
+                    asker.context.screen.note("the answer was broken off");
+                }
                 Err(error @ Failure::Error { .. }) if is_person => {
                     let told = error.in_passing().unwrap_or_default();
                     let told = asker.context.screen.paint(Style::Bad, &sanitize::line(&told));
@@ -85,15 +92,6 @@ pub fn run(asker: &mut Asker<'_>) -> Result<u8, Failure> {
         }
     }
     Ok(if is_person { exit::OK } else { code })
-}
-
-/// The next line of standard input; `None` at its end.
-fn next() -> Result<Option<String>, Failure> {
-    let mut bytes = Vec::new();
-    let read = io::stdin().lock().read_until(b'\n', &mut bytes);
-    let read = read.map_err(|error| Failure::usage(format!("cannot read standard input: {error}")))?;
-    let text = String::from_utf8(bytes).map_err(|_| Failure::usage("standard input is not UTF-8"))?;
-    Ok((read > 0).then_some(text))
 }
 
 fn read(line: &str) -> Line<'_> {

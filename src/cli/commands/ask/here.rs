@@ -7,6 +7,7 @@ use rag::{
     model::{Chat, Embedder},
     retrieve::{self, Ask, AskEvent, Query, Turn, Unsupported},
     serve::wire::{self, AnswerResult},
+    types::Cancel,
 };
 
 use super::{Args, UnsupportedArg};
@@ -30,10 +31,12 @@ pub struct Here<'a> {
     embedder: Option<Box<dyn Embedder>>,
     /// Its text is empty.
     ask: Ask,
+    cancel: Cancel,
 }
 
 impl<'a> Here<'a> {
-    pub fn new(context: &'a Context, args: &'a Args) -> Result<Self, Failure> {
+    /// `cancel` breaks an answer off.
+    pub fn new(context: &'a Context, args: &'a Args, cancel: &Cancel) -> Result<Self, Failure> {
         let config = context.config.for_model(args.model.as_deref());
         let snapshot = context.place.open()?.snapshot()?;
         let chat = match args.extractive {
@@ -44,6 +47,7 @@ impl<'a> Here<'a> {
                     model: args.model.as_deref(),
                     headers: &args.llm_header,
                     no_system: args.llm_no_system,
+                    cancel: cancel.clone(),
                 };
                 context.place.chat(&config, &flags)?
             }
@@ -67,7 +71,7 @@ impl<'a> Here<'a> {
             ..settings
         };
         let embedder = context.place.query_embedder(&config, &snapshot, ask.query.mode)?;
-        Ok(Self { context, config, snapshot, chat, embedder, ask })
+        Ok(Self { context, config, snapshot, chat, embedder, ask, cancel: cancel.clone() })
     }
 
     pub fn places(&self) -> Places {
@@ -89,9 +93,10 @@ impl<'a> Here<'a> {
         ask.query.text = question.to_owned();
         ask.history = said.to_vec();
         let (embedder, chat) = (self.embedder.as_deref(), self.chat.as_deref());
-        let mut answer = retrieve::ask(&self.snapshot, embedder, chat, &ask, &mut |event| {
-            let AskEvent::Text(text) = event else { return ControlFlow::Continue(()) };
-            show(text)
+        let mut answer = retrieve::ask(&self.snapshot, embedder, chat, &ask, &mut |event| match event {
+            _ if self.cancel.is_asked() => ControlFlow::Break(()),
+            AskEvent::Text(text) => show(text),
+            AskEvent::Retrieved(_) => ControlFlow::Continue(()),
         })?;
         self.context.place.freshness(&self.snapshot).mark_cited(&mut answer);
         let price = |key: &str| self.config.decimal(key);

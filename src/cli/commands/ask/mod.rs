@@ -3,6 +3,7 @@
 mod chat;
 mod here;
 mod history;
+mod lines;
 mod there;
 
 use std::{
@@ -17,6 +18,7 @@ pub use here::configured;
 use rag::{
     retrieve::Turn,
     serve::wire::{self, AnswerResult},
+    types::Cancel,
 };
 use there::There;
 
@@ -104,6 +106,8 @@ struct Asker<'a> {
     house: House<'a>,
     places: Places,
     said: Vec<Turn>,
+    /// Breaks off the answer that is being given.
+    cancel: Cancel,
 }
 
 /// Who answers.
@@ -123,15 +127,15 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
 
 impl<'a> Asker<'a> {
     fn new(context: &'a Context, args: &'a Args) -> Result<Self, Failure> {
-        if let Some(remote) = &context.remote {
-            let house = There::new(remote, args)?;
-            let said = args.history.as_deref().map_or(Ok(Vec::new()), history::read)?;
-            return Ok(Self { context, args, house: House::There(house), places: Places::default(), said });
-        }
+        let cancel = Cancel::default();
         let said = args.history.as_deref().map_or(Ok(Vec::new()), history::read)?;
-        let here = Here::new(context, args)?;
+        if let Some(remote) = &context.remote {
+            let house = House::There(There::new(remote, args)?);
+            return Ok(Self { context, args, house, places: Places::default(), said, cancel });
+        }
+        let here = Here::new(context, args, &cancel)?;
         let places = here.places();
-        Ok(Self { context, args, house: House::Here(Box::new(here)), places, said })
+        Ok(Self { context, args, house: House::Here(Box::new(here)), places, said, cancel })
     }
 
     /// Asks, prints the answer and what is to be said of it, and remembers both. Gives the exit code.
@@ -160,6 +164,9 @@ impl<'a> Asker<'a> {
         let mut streamed = false;
         let mut broken: Option<io::Error> = None;
         let mut show = |text: &str| {
+            if self.cancel.is_asked() {
+                return ControlFlow::Break(());
+            }
             if !watched {
                 return ControlFlow::Continue(());
             }

@@ -8,7 +8,7 @@ use std::{
 
 use flate2::read::MultiGzDecoder;
 use rag::{
-    retrieve::eval::{Malformed, Qrels, Question, Run, read_lines},
+    retrieve::eval::{Malformed, Qrels, Question, Run, answers, read_lines},
     types::Kind,
 };
 
@@ -17,6 +17,7 @@ use crate::cli::report::Failure;
 /// Names under which a collection may hold its parts, the first one there counts.
 const CORPUS: [&str; 3] = ["corpus.jsonl", "corpus.jsonl.gz", "corpus"];
 const QUERIES: [&str; 2] = ["queries.jsonl", "queries.jsonl.gz"];
+const ANSWERS: &str = "answers.jsonl";
 const QRELS: [&str; 4] = ["qrels.tsv", "qrels/test.tsv", "qrels.txt", "qrels/test.txt"];
 
 /// First bytes of a gzip file.
@@ -50,6 +51,21 @@ pub fn questions(dir: Option<&Path>, given: Option<&Path>) -> Result<Vec<Questio
 pub fn qrels(dir: Option<&Path>, given: Option<&Path>) -> Result<Qrels, Failure> {
     let path = part(dir, given, &QRELS, "--qrels")?;
     Qrels::read(&text(&path)?).map_err(|bad| malformed(&path, &bad))
+}
+
+/// The questions of `dir` whose answers are known, or those at `given`, and where they are.
+pub fn answers(dir: Option<&Path>, given: Option<&Path>) -> Result<(PathBuf, Vec<answers::Question>), Failure> {
+    let Some(path) = given.map(Path::to_path_buf).or_else(|| dir.map(|dir| dir.join(ANSWERS))) else {
+        return Err(Failure::usage("no collection and no file with questions").hint(
+            "`rag eval --answers FILE` for the index there is, `rag eval DIR --answers` for a collection with `answers.jsonl`",
+        ));
+    };
+    let questions = answers::questions(&text(&path)?)
+        .map_err(|bad| Failure::usage(format!("`{}` {bad}", path.display())).hint("docs/quality.md shows a line"))?;
+    match questions.is_empty() {
+        true => Err(Failure::usage(format!("`{}` holds no question", path.display()))),
+        false => Ok((path, questions)),
+    }
 }
 
 /// A run file of TREC's.

@@ -1,5 +1,6 @@
-//! `rag eval`: how good retrieval is, measured on questions with judgements.
+//! `rag eval`: how good retrieval is, measured on questions with judgements, and how good answers are.
 
+mod answers;
 pub mod bench;
 pub mod files;
 mod made;
@@ -15,7 +16,7 @@ use std::{
 };
 
 use rag::{
-    retrieve::eval::{self, DEFAULT_METRICS, Estimate, Metric, Scores, compare, estimate},
+    retrieve::eval::{self, DEFAULT_METRICS, Estimate, Metric, Scores, answers::Measure, compare, estimate},
     serve::wire,
     types::{Cancel, Kind},
 };
@@ -60,9 +61,16 @@ pub struct Args {
     /// Measure these: `ndcg@K`, `recall@K`, `mrr@K`, `map`
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = metric)]
     metrics: Vec<Metric>,
-    /// Exit with 1 where a metric is lower: `ndcg@10=0.40` (can be repeated)
+    /// Measure answers: ask the questions of this file, JSON lines with `id`, `question`, `kind` (direct, paraphrased,
+    /// unanswerable) and `gold` of `path` and `text` [default: DIR/answers.jsonl]
+    #[arg(long, value_name = "FILE", num_args = 0..=1, conflicts_with_all = ["queries", "qrels", "auto", "metrics", "run_out", "compare"])]
+    answers: Option<Option<PathBuf>>,
+    /// Measure the answers without a model
+    #[arg(long, requires = "answers")]
+    extractive: bool,
+    /// Exit with 1 where a metric is lower: `ndcg@10=0.40`, with --answers `span@answer=0.85` (can be repeated)
     #[arg(long, value_name = "METRIC=MEAN")]
-    fail_under: Vec<Bar>,
+    fail_under: Vec<AnyBar>,
     /// Write what was found as a TREC run; with several configurations one file each, numbered
     #[arg(long, value_name = "FILE", conflicts_with = "compare")]
     run_out: Option<PathBuf>,
@@ -84,18 +92,44 @@ const AUTO_METRICS: [Metric; 4] = [Metric::Recall(1), Metric::Recall(5), Metric:
 
 /// A mean that is not to be missed.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Bar {
-    metric: Metric,
+struct Bar<M = Metric> {
+    metric: M,
     at_least: f64,
 }
 
-impl FromStr for Bar {
+/// A bar for retrieval, or one for answers.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum AnyBar {
+    Retrieval(Bar),
+    Answers(Bar<Measure>),
+}
+
+impl FromStr for AnyBar {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (name, number) = text.split_once('=').ok_or("write METRIC=MEAN, as in `ndcg@10=0.40`")?;
         let at_least = number.trim().parse::<f64>().ok().filter(|number| (0.0..=1.0).contains(number));
-        Ok(Self { metric: metric(name)?, at_least: at_least.ok_or("a number from 0 to 1 is wanted")? })
+        let at_least = at_least.ok_or("a number from 0 to 1 is wanted");
+        match name.parse() {
+            Ok(Measure::FalseAbstention) => {
+                Err("`false-abstention` is the better the lower it is; write `answered=` with the rest to 1".to_owned())
+            }
+            Ok(metric) => Ok(Self::Answers(Bar { metric, at_least: at_least? })),
+            Err(_) => Ok(Self::Retrieval(Bar { metric: metric(name)?, at_least: at_least? })),
+        }
+    }
+}
+
+impl Args {
+    /// The bars for retrieval. Errors: one is for answers.
+    fn bars(&self) -> Result<Vec<Bar>, Failure> {
+        let bar = |bar: &AnyBar| match bar {
+            AnyBar::Retrieval(bar) => Ok(*bar),
+            AnyBar::Answers(Bar { metric, .. }) => Err(Failure::usage(format!("`{metric}` is measured of answers"))
+                .hint("name questions with `--answers FILE`")),
+        };
+        self.fail_under.iter().map(bar).collect()
     }
 }
 
@@ -109,18 +143,22 @@ fn metric(text: &str) -> Result<Metric, String> {
 }
 
 pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
+    if let Some(file) = &args.answers {
+        return answers::run(context, &args, file.as_deref());
+    }
+    let wanted = args.bars()?;
     let mut metrics = match &args.metrics[..] {
         [] if args.auto => AUTO_METRICS.to_vec(),
         [] => DEFAULT_METRICS.to_vec(),
         metrics => metrics.to_vec(),
     };
-    for metric in args.fail_under.iter().map(|bar| bar.metric).chain(args.metrics.iter().copied()) {
+    for metric in wanted.iter().map(|bar| bar.metric).chain(args.metrics.iter().copied()) {
         if !metrics.contains(&metric) {
             metrics.push(metric);
         }
     }
     if let [first, second] = &args.compare[..] {
-        return saved(context, &args, &metrics, first, second);
+        return saved(context, &args, &metrics, &wanted, [first, second]);
     }
     let saved = args.compare.first().map(|path| files::run(path).map(|run| (path, run))).transpose()?;
     let dir = args.dir.as_deref();
@@ -164,7 +202,7 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
         let old = eval::score(&set.qrels, &run, &metrics);
         compared((path.display().to_string(), &old), (measured[0].configuration.label(), &measured[0].scores))
     });
-    let mut result = report(&args, &metrics, &set, &measured, comparison);
+    let mut result = report(&args, &metrics, &wanted, &set, &measured, comparison);
     result.made = made.map(|made| wire::EvalMade::new(args.make.seed, made.kinds));
     print(context, &result)
 }
@@ -186,7 +224,13 @@ fn made(context: &Context, args: &Args) -> Result<(Set, MadeOf), Failure> {
 }
 
 /// Compares two runs that were saved: nothing is searched.
-fn saved(context: &Context, args: &Args, metrics: &[Metric], first: &Path, second: &Path) -> Result<u8, Failure> {
+fn saved(
+    context: &Context,
+    args: &Args,
+    metrics: &[Metric],
+    wanted: &[Bar],
+    [first, second]: [&Path; 2],
+) -> Result<u8, Failure> {
     let qrels = files::qrels(args.dir.as_deref(), args.qrels.as_deref())?;
     let scores = |path: &Path| -> Result<Scores, Failure> { Ok(eval::score(&qrels, &files::run(path)?, metrics)) };
     let (old, new) = (scores(first)?, scores(second)?);
@@ -206,7 +250,7 @@ fn saved(context: &Context, args: &Args, metrics: &[Metric], first: &Path, secon
         metrics: comparison.second_metrics.clone(),
         configurations: Vec::new(),
         comparison: Some(comparison),
-        bars: bars(&args.fail_under, &[means]),
+        bars: bars(wanted, &[means]),
         warnings: Vec::new(),
     };
     print(context, &result)
@@ -215,6 +259,7 @@ fn saved(context: &Context, args: &Args, metrics: &[Metric], first: &Path, secon
 fn report(
     args: &Args,
     metrics: &[Metric],
+    wanted: &[Bar],
     set: &Set,
     measured: &[Measured],
     comparison: Option<wire::EvalComparison>,
@@ -244,7 +289,7 @@ fn report(
         metrics: wire::EvalMetrics::new(metrics, estimates[0].iter().copied()),
         configurations: configurations.collect(),
         comparison,
-        bars: bars(&args.fail_under, &means),
+        bars: bars(wanted, &means),
         warnings: set.warnings.clone(),
     }
 }
@@ -323,14 +368,18 @@ mod tests {
 
     #[test]
     fn bars_are_read() {
-        let bar = |metric, at_least| Ok(Bar { metric, at_least });
+        let bar = |metric, at_least| Ok(AnyBar::Retrieval(Bar { metric, at_least }));
         assert_eq!("ndcg@10=0.40".parse(), bar(Metric::Ndcg(10), 0.4));
         assert_eq!("MAP = 1".parse(), bar(Metric::Map, 1.0));
         for text in
             ["ndcg@10", "ndcg@10=", "ndcg@10=1.1", "ndcg@10=-0.1", "ndcg@10=NaN", "speed=0.5", "recall@2000=0.1"]
         {
-            assert!(text.parse::<Bar>().is_err(), "{text}");
+            assert!(text.parse::<AnyBar>().is_err(), "{text}");
         }
+        let span = AnyBar::Answers(Bar { metric: Measure::SpanAtAnswer, at_least: 0.85 });
+        assert_eq!("span@answer=0.85".parse(), Ok(span));
+        let lower = "false-abstention=0.1".parse::<AnyBar>().unwrap_err();
+        assert!(lower.contains("`answered="), "{lower}");
     }
 
     #[test]
