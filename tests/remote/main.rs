@@ -10,6 +10,7 @@ mod house;
 #[path = "../llm_double/mod.rs"]
 mod llm_double;
 mod models;
+mod page;
 mod refused;
 mod same;
 mod served;
