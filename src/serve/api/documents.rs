@@ -21,7 +21,7 @@ pub struct Hello {
     pub index: String,
     /// blake3 of the settings that searching and answering depend on, in hex.
     pub settings: String,
-    /// What this client's key allows: `read`, `write`, `admin`.
+    /// What this client may do here: `read`, `write` (if the server writes at all), `admin`.
     pub scopes: Vec<String>,
 }
 

@@ -60,7 +60,10 @@ pub async fn hello(Given(state): Given<State>, caller: Caller) -> Result<Respons
     });
     let generation = generation.await?;
     let dir = std::fs::canonicalize(&house.dir).unwrap_or_else(|_| house.dir.clone());
-    let scopes = [Scope::Read, Scope::Write, Scope::Admin].into_iter().filter(|scope| caller.allows(*scope));
+    // What the server does at all, and the key allows.
+    let does = |scope: &Scope| *scope != Scope::Write || state.options().access.allow_write;
+    let scopes =
+        [Scope::Read, Scope::Write, Scope::Admin].into_iter().filter(does).filter(|scope| caller.allows(*scope));
     json(&Hello {
         schema: "rag.hello/1".to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
