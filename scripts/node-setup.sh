@@ -3,7 +3,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-version=6.10.0
+version=7.59.0
 folder=.node-test
 [ "$(cat "$folder/openai-version" 2>/dev/null)" = "$version" ] && exit 0
 mkdir -p "$folder"
