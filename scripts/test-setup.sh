@@ -1,6 +1,5 @@
 #!/bin/sh
-# Sets up what the tests need beside cargo: an ONNX Runtime library, from the Python package, and OpenAI's client. Safe to run
-# again.
+# Sets up what the tests need beside cargo: an ONNX Runtime library and the client of OpenAI, from PyPI. Safe to run again.
 # Prints the library's path, for RAG_TEST_ONNXRUNTIME; tests/embedders.rs finds it in .venv-test by itself too.
 set -eu
 cd "$(dirname "$0")/.."
