@@ -21,8 +21,9 @@ pub struct Args {
     /// Listen at this address; port 0 takes any that is free [default: 127.0.0.1:7724]
     #[arg(long, value_name = "HOST:PORT")]
     listen: Option<String>,
-    /// Listen at this socket file too, for this user alone; without --listen: there alone
-    #[arg(long, value_name = "PATH")]
+    /// Listen at this socket file too, for this user alone; without --listen: there alone. Without PATH: in the index's
+    /// folder, where `rag query` and `rag ask` find it
+    #[arg(long, value_name = "PATH", num_args = 0..=1, default_missing_value = "")]
     socket: Option<PathBuf>,
     /// Let clients add and remove documents
     #[arg(long)]

@@ -9,9 +9,12 @@ use rag::{
 };
 
 use super::{Args, access, listen, options};
-use crate::cli::{commands::Context, env, exit, report::Failure};
+use crate::cli::{commands::Context, env, exit, report::Failure, warm};
 
-pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
+pub fn run(context: &Context, mut args: Args) -> Result<u8, Failure> {
+    if args.socket.as_ref().is_some_and(|path| path.as_os_str().is_empty()) {
+        args.socket = Some(context.place.dir.join(warm::SOCKET));
+    }
     if let Some(name) = &args.new_key {
         return access::new_key(context, name);
     }
