@@ -23,8 +23,8 @@ pub struct Args {
     listen: Option<String>,
     /// Listen at this socket file too, for this user alone; without --listen: there alone. Without PATH: in the index's
     /// folder, where `rag query` and `rag ask` find it
-    #[arg(long, value_name = "PATH", num_args = 0..=1, default_missing_value = "")]
-    socket: Option<PathBuf>,
+    #[arg(long, value_name = "PATH")]
+    socket: Option<Option<PathBuf>>,
     /// Let clients add and remove documents
     #[arg(long)]
     allow_write: bool,
