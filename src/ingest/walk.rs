@@ -576,7 +576,7 @@ mod tests {
     fn another_index_is_never_walked_into() {
         let tree = Tree::new(&["a.md", "old/FORMAT", "old/text/meta.json", "old/vectors/x/1.toc", "old/rag.toml"]);
         assert_eq!(tree.walk(&["."]), seen(&["a.md"], 1));
-        let named = targets(&[tree.path("old")], &tree.path("index"));
+        let named = targets(&[tree.path("old")], Some(&tree.path("index")));
         assert!(matches!(named, Err(Error::Options { .. })));
         fs::remove_file(tree.path("old/FORMAT")).unwrap();
         assert_eq!(tree.walk(&["."]).lines.len(), 4, "a folder with such names alone is none");
@@ -585,7 +585,7 @@ mod tests {
     #[test]
     fn the_index_itself_cannot_be_ingested() {
         let tree = Tree::new(&["index/data"]);
-        let inside = targets(&[tree.path("index/data")], &tree.path("index"));
+        let inside = targets(&[tree.path("index/data")], Some(&tree.path("index")));
         assert!(matches!(inside, Err(Error::Options { .. })));
     }
 

@@ -8,9 +8,9 @@ use axum::{
 };
 
 use super::{
-    ask, documents, explain,
+    ask, documents, eval, explain,
     failure::{Failure, Result},
-    guard, ingest, openai, search,
+    guard, ingest, openai, openapi, search,
     state::State,
     status, sync, tools,
 };
@@ -23,6 +23,7 @@ pub fn app(state: State) -> Router {
     Router::new()
         .route(routes::HEALTH, get(status::health))
         .route(routes::READY, get(status::ready))
+        .route(routes::OPENAPI, get(openapi::openapi))
         .route(routes::METRICS, get(status::metrics))
         .route(routes::HELLO, get(status::hello))
         .route(routes::STATUS, get(status::get).post(status::post))
@@ -37,6 +38,7 @@ pub fn app(state: State) -> Router {
         .route(routes::CHECK, post(explain::check))
         .route(routes::WHY, post(explain::why))
         .route(routes::WHY_NOT, post(search::why_not))
+        .route(routes::EVAL, post(eval::eval))
         .route(routes::VERIFY, post(explain::verify))
         .route(routes::INGEST, post(ingest::begin))
         .route(routes::INGEST_JOB, get(ingest::job).delete(ingest::cancel))

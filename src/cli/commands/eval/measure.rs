@@ -7,7 +7,7 @@ use rag::{
     model::{Embedder, remember::Remembering},
     retrieve::{
         Mode, Query,
-        eval::{self, Asking, DEPTH, Metric, Run, Scores},
+        eval::{self, Asking, DEPTH, Metric, Names, Run, Scores},
     },
     types::{Cancel, ChunkId, SourceId},
 };
@@ -16,7 +16,6 @@ use super::{
     bench::{Bench, Filled, ids, interrupted},
     files::Corpus,
     matrix::{Configuration, Cut},
-    names::Names,
     set::Set,
 };
 use crate::cli::{

@@ -5,7 +5,6 @@ pub mod files;
 mod made;
 pub mod matrix;
 pub mod measure;
-pub mod names;
 pub mod set;
 
 use std::{

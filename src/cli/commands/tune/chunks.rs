@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use rag::{
     index::Snapshot,
     model::Embedder,
-    retrieve::eval::{Qrels, Question, Run, auto::Made},
+    retrieve::eval::{Names, Qrels, Question, Run, auto::Made},
     types::{ChunkId, SourceId},
 };
 
@@ -17,7 +17,6 @@ use crate::cli::{
         files::Corpus,
         matrix::Cut,
         measure::{Judged, Measuring},
-        names::Names,
         set::Set,
     },
     config::Config,

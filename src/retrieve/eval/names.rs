@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use rag::types::SourceId;
+use crate::types::SourceId;
 
 /// A document's names, and which of them the judgements use.
 #[derive(Debug, Default, PartialEq, Eq)]
