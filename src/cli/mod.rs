@@ -15,6 +15,7 @@ mod output;
 mod remote;
 mod report;
 mod signals;
+mod warm;
 
 use std::{ffi::OsString, process::ExitCode};
 

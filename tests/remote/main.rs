@@ -7,6 +7,7 @@ mod broken;
 #[path = "../it/house.rs"]
 #[allow(dead_code)]
 mod house;
+mod ingest;
 #[path = "../llm_double/mod.rs"]
 mod llm_double;
 mod models;
@@ -15,3 +16,4 @@ mod refused;
 mod same;
 mod served;
 mod tls;
+mod warm;

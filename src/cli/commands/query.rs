@@ -19,6 +19,7 @@ use crate::cli::{
     output::{hits, places::Places, sanitize},
     remote,
     report::Failure,
+    warm,
 };
 
 #[derive(Debug, clap::Args)]
@@ -201,6 +202,13 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
         let found = remote.query(&args.request())?;
         return print(context, args.format, &Places::default(), &found);
     }
+    let index = context.place.open()?;
+    if let Some(found) = warm::query(context, &args.search, || args.request()) {
+        // Where files are matters for links alone.
+        let links = context.screen.color && context.screen.stdout_is_terminal;
+        let places = if links { context.place.places(&index.snapshot()?) } else { Places::default() };
+        return print(context, args.format, &places, &found);
+    }
     let k = context.config.number("retrieve.k").unwrap_or(10);
     let mut query = args.search.to_query(args.text.unwrap_or_default(), &context.config, k);
     query.context = args.context;
@@ -210,7 +218,7 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
     query.explain = args.explain;
     query.flags = args.show_flags;
     query.rerank = args.search.reranker(&context.place, &context.config)?;
-    let snapshot = context.place.open()?.snapshot()?;
+    let snapshot = index.snapshot()?;
     let embedder = context.place.query_embedder(&context.config, &snapshot, query.mode)?;
     let mut hits = retrieve::query(&snapshot, embedder.as_deref(), &query)?;
     context.place.freshness(&snapshot).mark(&mut hits);

@@ -124,14 +124,15 @@ impl Client {
         &self.shown
     }
 
-    pub fn hello(&self) -> Result<api::Hello> {
+    /// Who answers, if somebody does within `limit`.
+    pub fn hello_within(&self, limit: Duration) -> Result<api::Hello> {
         let request = Request {
             method: Method::GET,
             path: path(routes::HELLO),
             body: None,
             content_type: None,
-            first_byte_timeout: None,
-            if_lost: IfLost::IfKnown,
+            first_byte_timeout: Some(limit),
+            if_lost: IfLost::GiveUp,
         };
         self.read(self.http.send(&request, &self.leave, &verdict)?)
     }

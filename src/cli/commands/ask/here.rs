@@ -1,26 +1,40 @@
 //! Answers from an index here, by a model that the settings of here name.
 
-use std::{fs, ops::ControlFlow};
+use std::{cell::OnceCell, fs, ops::ControlFlow};
 
 use rag::{
     index::Snapshot,
     model::{Chat, Embedder},
     retrieve::{self, Ask, AskEvent, Query, Turn, Unsupported},
-    serve::wire::{self, AnswerResult},
+    serve::{
+        api::AskRequest,
+        client::Client,
+        wire::{self, AnswerResult},
+    },
     types::Cancel,
 };
 
-use super::{Args, UnsupportedArg};
+use super::{
+    Args, UnsupportedArg,
+    there::{request, with},
+};
 use crate::cli::{
     backend::LlmFlags,
     commands::{Context, query::SearchArgs},
     config::Config,
     output::places::Places,
     report::Failure,
+    warm,
 };
 
 /// How many chunks are considered for passages, where `-k` does not say.
 const CANDIDATES: usize = 50;
+
+/// The warm process, and what every question to it shares.
+struct Warm {
+    client: Client,
+    request: AskRequest,
+}
 
 /// An index, a model, and what every question shares.
 pub struct Here<'a> {
@@ -28,7 +42,9 @@ pub struct Here<'a> {
     config: Config,
     snapshot: Snapshot,
     chat: Option<Box<dyn Chat>>,
-    embedder: Option<Box<dyn Embedder>>,
+    /// Answers in place of the index, where there is one that may.
+    warm: Option<Warm>,
+    embedder: OnceCell<Option<Box<dyn Embedder>>>,
     /// Its text is empty.
     ask: Ask,
     cancel: Cancel,
@@ -70,8 +86,23 @@ impl<'a> Here<'a> {
             datamark: args.datamark || settings.datamark,
             ..settings
         };
-        let embedder = context.place.query_embedder(&config, &snapshot, ask.query.mode)?;
-        Ok(Self { context, config, snapshot, chat, embedder, ask, cancel: cancel.clone() })
+        // An endpoint that answers takes so long that a model to be loaded does not matter.
+        let client = if chat.is_none() { warm::client(context, &args.search) } else { None };
+        let warm = client.map(|client| Warm { client, request: request(args) });
+        let here = Self { context, config, snapshot, chat, warm, embedder: OnceCell::new(), ask, cancel: cancel.clone() };
+        if here.warm.is_none() {
+            here.embedder()?;
+        }
+        Ok(here)
+    }
+
+    /// The model that embeds questions, loaded when it is first needed.
+    fn embedder(&self) -> Result<Option<&dyn Embedder>, Failure> {
+        if self.embedder.get().is_none() {
+            let made = self.context.place.query_embedder(&self.config, &self.snapshot, self.ask.query.mode)?;
+            let _ = self.embedder.set(made);
+        }
+        Ok(self.embedder.get().and_then(Option::as_deref))
     }
 
     pub fn places(&self) -> Places {
@@ -89,10 +120,15 @@ impl<'a> Here<'a> {
         said: &[Turn],
         show: &mut dyn FnMut(&str) -> ControlFlow<()>,
     ) -> Result<AnswerResult, Failure> {
+        if let Some(warm) = &self.warm
+            && let Some(answer) = warm::quotes(&warm.client, with(&warm.request, question, said))
+        {
+            return Ok(answer);
+        }
         let mut ask = self.ask.clone();
         ask.query.text = question.to_owned();
         ask.history = said.to_vec();
-        let (embedder, chat) = (self.embedder.as_deref(), self.chat.as_deref());
+        let (embedder, chat) = (self.embedder()?, self.chat.as_deref());
         let mut answer = retrieve::ask(&self.snapshot, embedder, chat, &ask, &mut |event| match event {
             _ if self.cancel.is_asked() => ControlFlow::Break(()),
             AskEvent::Text(text) => show(text),

@@ -29,21 +29,10 @@ impl<'a> There<'a> {
             ("--model", args.model.is_some()),
             ("--llm-header", !args.llm_header.is_empty()),
             ("--llm-no-system", args.llm_no_system),
+            ("--datamark", args.datamark),
         ];
         remote::refuse(&flags, remote::MODELS)?;
-        let request = AskRequest {
-            extractive: args.extractive,
-            max_tokens: args.max_tokens,
-            context_tokens: args.context_tokens,
-            unsupported: args.unsupported.map(|what| match what {
-                UnsupportedArg::Mark => api::Unsupported::Mark,
-                UnsupportedArg::Drop => api::Unsupported::Drop,
-            }),
-            no_gate: args.no_gate,
-            no_model_stream: args.no_stream,
-            ..AskRequest::searching(remote::search(&args.search))
-        };
-        Ok(Self { client, request })
+        Ok(Self { client, request: request(args) })
     }
 
     /// The answer may be shown before it is checked. The server keeps to itself what it will not stand for.
@@ -57,13 +46,33 @@ impl<'a> There<'a> {
         said: &[Turn],
         show: &mut dyn FnMut(&str) -> ControlFlow<()>,
     ) -> Result<AnswerResult, Failure> {
-        let turn = |turn: &Turn| api::SaidTurn {
-            question: turn.question.clone(),
-            answer: turn.answer.clone(),
-            searched: turn.searched.clone(),
-        };
-        let history = said.iter().map(turn).collect();
-        let request = AskRequest { text: question.to_owned(), history, ..self.request.clone() };
-        Ok(self.client.ask(&request, show)?)
+        Ok(self.client.ask(&with(&self.request, question, said), show)?)
     }
+}
+
+/// What the flags say, without a question.
+pub fn request(args: &Args) -> AskRequest {
+    AskRequest {
+        extractive: args.extractive,
+        max_tokens: args.max_tokens,
+        context_tokens: args.context_tokens,
+        unsupported: args.unsupported.map(|what| match what {
+            UnsupportedArg::Mark => api::Unsupported::Mark,
+            UnsupportedArg::Drop => api::Unsupported::Drop,
+        }),
+        no_gate: args.no_gate,
+        no_model_stream: args.no_stream,
+        ..AskRequest::searching(remote::search(&args.search))
+    }
+}
+
+/// The same with a question, and what was said before.
+pub fn with(request: &AskRequest, question: &str, said: &[Turn]) -> AskRequest {
+    let turn = |turn: &Turn| api::SaidTurn {
+        question: turn.question.clone(),
+        answer: turn.answer.clone(),
+        searched: turn.searched.clone(),
+    };
+    let history = said.iter().map(turn).collect();
+    AskRequest { text: question.to_owned(), history, ..request.clone() }
 }

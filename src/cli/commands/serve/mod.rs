@@ -21,9 +21,10 @@ pub struct Args {
     /// Listen at this address; port 0 takes any that is free [default: 127.0.0.1:7724]
     #[arg(long, value_name = "HOST:PORT")]
     listen: Option<String>,
-    /// Listen at this socket file too, for this user alone; without --listen: there alone
+    /// Listen at this socket file too, for this user alone; without --listen: there alone. Without PATH: in the index's
+    /// folder, where `rag query` and `rag ask` find it
     #[arg(long, value_name = "PATH")]
-    socket: Option<PathBuf>,
+    socket: Option<Option<PathBuf>>,
     /// Let clients add and remove documents
     #[arg(long)]
     allow_write: bool,

@@ -9,7 +9,7 @@ use rag::{
 };
 
 use super::{Args, access, listen, options};
-use crate::cli::{commands::Context, env, exit, report::Failure};
+use crate::cli::{commands::Context, env, exit, report::Failure, warm};
 
 pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
     if let Some(name) = &args.new_key {
@@ -33,7 +33,7 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
     not_dumpable();
     let tcp = listen::tcp(&addresses)?;
     #[cfg(unix)]
-    let socket = args.socket.as_deref().map(listen::socket).transpose()?;
+    let socket = socket_path(context, &args).as_deref().map(listen::socket).transpose()?;
     #[cfg(not(unix))]
     if args.socket.is_some() {
         return Err(Failure::usage("this system has no socket files"));
@@ -71,18 +71,24 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
     result.map(|_| exit::OK)
 }
 
+/// The socket file that is asked for, where commands look for it unless another place is named.
+fn socket_path(context: &Context, args: &Args) -> Option<std::path::PathBuf> {
+    let path = args.socket.as_ref()?;
+    Some(path.clone().unwrap_or_else(|| context.place.dir.join(warm::SOCKET)))
+}
+
 /// Says where the server is to be found, once it is.
 fn tell(context: &Context, args: &Args, places: &[String]) -> Result<(), Failure> {
     if context.screen.json {
         let object = serde_json::json!({
             "schema": "rag.serve/1",
             "url": places.first(),
-            "socket": args.socket.as_ref().map(|path| path.display().to_string()),
+            "socket": socket_path(context, args).map(|path| path.display().to_string()),
             "pid": std::process::id(),
         });
         context.screen.print_json(&object)?;
     }
-    let socket = args.socket.as_ref().map(|path| format!("unix:{}", path.display()));
+    let socket = socket_path(context, args).map(|path| format!("unix:{}", path.display()));
     let mut err = std::io::stderr().lock();
     for place in places.iter().cloned().chain(socket) {
         // Nobody is left to hear that stderr is closed.
