@@ -226,6 +226,18 @@ impl Place {
         self.embedder_for(space, &Wanted::new(config, &flags), &Cancel::default(), false)
     }
 
+    /// The embedder that fills an index which is there, proved by the probe; none for an index without vectors.
+    pub fn filling_embedder(
+        &self,
+        config: &Config,
+        snapshot: &Snapshot,
+        cancel: &Cancel,
+    ) -> Result<Option<Box<dyn Embedder>>, Failure> {
+        let flags = EmbedArgs::default();
+        let Some(space) = snapshot.space() else { return Ok(None) };
+        self.embedder_for(space, &Wanted::new(config, &flags), cancel, true).map(Some)
+    }
+
     /// Who would embed for this index here: for `status`. Loads no model.
     pub fn embedder_name(&self, config: &Config, space: Option<&EmbeddingSpace>) -> Option<String> {
         let space = space?;

@@ -13,6 +13,11 @@ pub trait Models: Send + Sync {
     /// The embedder of an index's space; `None` for an index without vectors. The same one for the same space.
     fn embedder(&self, snapshot: &Snapshot) -> Result<Option<Arc<dyn Embedder>>, Told>;
 
+    /// As [`embedder`](Self::embedder), for texts that are to be stored: it was proved to be the one that filled the index.
+    fn embedder_to_fill(&self, snapshot: &Snapshot) -> Result<Option<Arc<dyn Embedder>>, Told> {
+        self.embedder(snapshot)
+    }
+
     /// The embedder of an index that is to be made; `None`: it is to be made without vectors.
     fn embedder_for_new(&self) -> Result<Option<Arc<dyn Embedder>>, Told>;
 

@@ -163,14 +163,6 @@ impl Client {
         result["structuredContent"].clone()
     }
 
-    /// The text that a tool answers.
-    #[track_caller]
-    pub fn text(&mut self, tool: &str, arguments: Value) -> String {
-        let result = self.ask("tools/call", json!({ "name": tool, "arguments": arguments }));
-        assert_ne!(result["isError"], true, "{tool}: {result}");
-        result["content"][0]["text"].as_str().unwrap().to_owned()
-    }
-
     /// The words of a tool that could not do what it was asked.
     #[track_caller]
     pub fn refused(&mut self, tool: &str, arguments: Value) -> String {

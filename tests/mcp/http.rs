@@ -241,7 +241,7 @@ fn a_rebound_name_and_a_strange_page_get_no_further() {
         vec![("Host", "127.0.0.1.evil.example".to_owned())],
         vec![("Origin", "http://evil.example".to_owned())],
         vec![("Origin", "null".to_owned())],
-        vec![("Origin", format!("http://localhost:{port}.evil.example"))],
+        vec![("Origin", format!("http://localhost.evil.example:{port}"))],
         vec![("Origin", "https://app.example".to_owned())],
     ];
     for (cases, is_good) in [(&good[..], true), (&bad, false)] {

@@ -1,5 +1,6 @@
 //! `rag mcp` as clients meet it: raw lines of JSON-RPC, and the official clients of the protocol.
 
+#![cfg(feature = "serve")]
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr)]
 
 mod client;

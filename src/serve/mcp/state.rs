@@ -167,7 +167,7 @@ impl State {
             self.writes_options(dir.clone()),
             Box::new(move || {
                 let index = open_or_make(&dir, &*models)?;
-                let embedder = models.embedder(&index.snapshot()?)?;
+                let embedder = models.embedder_to_fill(&index.snapshot()?)?;
                 Ok((index, embedder))
             }),
         )
@@ -183,7 +183,7 @@ impl State {
                 let documents = open_or_make(&dir, &*models)?;
                 let space = || Ok(documents.snapshot()?.space().cloned());
                 let index = opened_or_made(&folder, space)?;
-                let embedder = models.embedder(&index.snapshot()?)?;
+                let embedder = models.embedder_to_fill(&index.snapshot()?)?;
                 Ok((index, embedder))
             }),
         )

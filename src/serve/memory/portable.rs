@@ -9,9 +9,9 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{Memory, change::deposit, check_key, check_namespace, check_tags, folder, list};
+use super::{FOLDER, Memory, change::deposit, check_key, check_namespace, check_tags, folder, list};
 use crate::{
-    index::{Compacted, Error, Index, Settings, Snapshot, Verified, WriterOptions},
+    index::{Compacted, Error, Fault, Index, Settings, Snapshot, Verified, WriterOptions},
     ingest::{DepositOptions, Depositor, clean_text},
     model::Embedder,
     serve::told::Told,
@@ -200,10 +200,15 @@ pub fn restore(
 pub fn verify(index_dir: &Path, thoroughly: bool, verified: &mut Verified) -> Result<(), Error> {
     let Some(index) = open(index_dir)? else { return Ok(()) };
     let own = if thoroughly { index.verify_thoroughly()? } else { index.verify()? };
-    verified.faults.extend(own.faults);
+    // Files are named from the index around it.
+    let named = |fault: Fault| match fault.file.as_os_str().is_empty() {
+        true => Fault { what: format!("in `{FOLDER}`: {}", fault.what), ..fault },
+        false => Fault { file: Path::new(FOLDER).join(fault.file), ..fault },
+    };
+    verified.faults.extend(own.faults.into_iter().map(named));
     verified.files += own.files;
     verified.bytes += own.bytes;
-    verified.orphans.extend(own.orphans);
+    verified.orphans.extend(own.orphans.into_iter().map(|file| Path::new(FOLDER).join(file)));
     Ok(())
 }
 

@@ -24,8 +24,8 @@ use crate::cli::{
 pub struct Opened {
     place: Place,
     config: Config,
-    /// By the folder name of their space.
-    embedders: Mutex<HashMap<String, Arc<dyn Embedder>>>,
+    /// By the folder name of their space, and whether they were proved.
+    embedders: Mutex<HashMap<String, (Arc<dyn Embedder>, bool)>>,
     chat: Mutex<Option<Arc<dyn Chat>>>,
 }
 
@@ -35,18 +35,35 @@ impl Opened {
     }
 }
 
-impl Models for Opened {
-    fn embedder(&self, snapshot: &Snapshot) -> Result<Option<Arc<dyn Embedder>>, Told> {
+impl Opened {
+    fn of_space(&self, snapshot: &Snapshot, proved: bool) -> Result<Option<Arc<dyn Embedder>>, Told> {
         let Some(space) = snapshot.space() else { return Ok(None) };
         let mut embedders = self.embedders.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = embedders.get(&space.folder()) {
+        if let Some((known, is_proved)) = embedders.get(&space.folder())
+            && (*is_proved || !proved)
+        {
             return Ok(Some(Arc::clone(known)));
         }
-        let opened = self.place.queries_embedder(&self.config, snapshot, Mode::Hybrid, false).map_err(told)?;
-        let Some(opened) = opened else { return Ok(None) };
+        let opened = match proved {
+            true => self.place.filling_embedder(&self.config, snapshot, &Cancel::default()),
+            false => self.place.queries_embedder(&self.config, snapshot, Mode::Hybrid, true),
+        };
+        let Some(opened) = opened.map_err(told)? else { return Ok(None) };
         let opened: Arc<dyn Embedder> = Arc::from(opened);
-        embedders.insert(space.folder(), Arc::clone(&opened));
+        // The built-in model was proved while it was prepared for many texts; an endpoint by being asked.
+        let is_proved = proved || !space.sha256.is_empty();
+        embedders.insert(space.folder(), (Arc::clone(&opened), is_proved));
         Ok(Some(opened))
+    }
+}
+
+impl Models for Opened {
+    fn embedder(&self, snapshot: &Snapshot) -> Result<Option<Arc<dyn Embedder>>, Told> {
+        self.of_space(snapshot, false)
+    }
+
+    fn embedder_to_fill(&self, snapshot: &Snapshot) -> Result<Option<Arc<dyn Embedder>>, Told> {
+        self.of_space(snapshot, true)
     }
 
     fn embedder_for_new(&self) -> Result<Option<Arc<dyn Embedder>>, Told> {
@@ -54,7 +71,8 @@ impl Models for Opened {
         let Some(opened) = opened else { return Ok(None) };
         let opened: Arc<dyn Embedder> = Arc::from(opened);
         let mut embedders = self.embedders.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(Some(Arc::clone(embedders.entry(opened.space().folder()).or_insert(opened))))
+        embedders.insert(opened.space().folder(), (Arc::clone(&opened), true));
+        Ok(Some(opened))
     }
 
     fn chat(&self) -> Result<Option<Arc<dyn Chat>>, Told> {
