@@ -86,7 +86,8 @@ fn shape(value: &Value) -> String {
         Value::String(_) => "string".to_owned(),
         Value::Array(items) => format!("[{}]", items.first().map_or_else(String::new, shape)),
         Value::Object(fields) => {
-            let mut fields: Vec<String> = fields.iter().map(|(name, value)| format!("{name}: {}", shape(value))).collect();
+            let mut fields: Vec<String> =
+                fields.iter().map(|(name, value)| format!("{name}: {}", shape(value))).collect();
             fields.sort();
             format!("{{{}}}", fields.join(", "))
         }

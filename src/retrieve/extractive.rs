@@ -419,9 +419,19 @@ fn paragraph(units: &[Unit], range: Range<usize>, end: usize) -> Range<usize> {
 /// Whether the answer will be a sum of money.
 fn asks_for_a_price(question: &str) -> bool {
     let question = format!(" {} ", question.to_lowercase().replace(['?', ',', '¿'], " "));
-    [" cost ", " costs ", " the price of ", " sell for ", " how expensive ", " kostet ", " kosten ", " coûte ", " cuesta "]
-        .iter()
-        .any(|phrase| question.contains(phrase))
+    [
+        " cost ",
+        " costs ",
+        " the price of ",
+        " sell for ",
+        " how expensive ",
+        " kostet ",
+        " kosten ",
+        " coûte ",
+        " cuesta ",
+    ]
+    .iter()
+    .any(|phrase| question.contains(phrase))
         && [" what ", " how much ", " how expensive ", " was ", " wie viel ", " combien ", " cuánto "]
             .iter()
             .any(|word| question.contains(word))

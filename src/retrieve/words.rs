@@ -160,10 +160,15 @@ const IRREGULAR: &str = "pay paid|buy bought|sell sold|send sent|keep kept|hold 
 
 /// The form that an irregular one goes back to.
 fn regular(norm: &str) -> &str {
-    static FORMS: std::sync::OnceLock<std::collections::HashMap<&'static str, &'static str>> = std::sync::OnceLock::new();
+    static FORMS: std::sync::OnceLock<std::collections::HashMap<&'static str, &'static str>> =
+        std::sync::OnceLock::new();
     let forms = FORMS.get_or_init(|| {
         let groups = IRREGULAR.split('|').map(|group| group.split_whitespace());
-        groups.flat_map(|mut group| group.next().into_iter().flat_map(move |first| group.clone().map(move |form| (form, first)))).collect()
+        groups
+            .flat_map(|mut group| {
+                group.next().into_iter().flat_map(move |first| group.clone().map(move |form| (form, first)))
+            })
+            .collect()
     });
     forms.get(norm).copied().unwrap_or(norm)
 }

@@ -430,7 +430,11 @@ fn answers_are_measured() {
     assert!(ran.stdout.contains("met  answered at least 1, is 1.0000\n"), "{}", ran.stdout);
     assert!(ran.stdout.contains("missed  span@answer at least 0.85, is 0.0000\n"), "{}", ran.stdout);
     assert!(ran.stdout.contains("answered beside the point: w1\nanswered without ground: w2\n"), "{}", ran.stdout);
-    assert!(ran.stderr.contains("gold that is not in the documents as they are indexed: 1 question (w1)"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("gold that is not in the documents as they are indexed: 1 question (w1)"),
+        "{}",
+        ran.stderr
+    );
     house.rag(["eval", "--answers", "birds/answers.jsonl", "--fail-under", "abstention=1"]).ok();
 }
 

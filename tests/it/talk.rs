@@ -260,7 +260,13 @@ mod on_a_terminal {
             // Without a shell between: it would hear the interrupt too.
             let rag = env!("CARGO_BIN_EXE_rag");
             let mut command = std::process::Command::new("script");
-            command.args(["--quiet", "--return", "--command", &format!("exec {rag} ask --chat {arguments}"), "/dev/null"]);
+            command.args([
+                "--quiet",
+                "--return",
+                "--command",
+                &format!("exec {rag} ask --chat {arguments}"),
+                "/dev/null",
+            ]);
             command.current_dir(house.path("")).env_clear().env("HOME", house.path("")).env("TERM", "xterm");
             command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -354,7 +360,11 @@ mod on_a_terminal {
         let house = House::with_index();
         let double = Double::start(
             Profile::OpenAi,
-            [Behaviour::StallAfter(3), Behaviour::StallAfter(0), Behaviour::Answer("Refunds take five working days [1].".into())],
+            [
+                Behaviour::StallAfter(3),
+                Behaviour::StallAfter(0),
+                Behaviour::Answer("Refunds take five working days [1].".into()),
+            ],
         );
         let arguments = format!("--llm-url {} --model scripted", double.url());
         let Some(mut terminal) = Terminal::start(&house, &arguments) else { return };

@@ -9,8 +9,9 @@ use rag::model::{
 };
 
 use super::{
-    http, request,
+    http,
     llm_double::{Double, KEY, transcript},
+    request,
 };
 
 /// Bytes that are sent at a time: a character of four bytes falls apart in the last two.
@@ -49,8 +50,7 @@ struct Vendor {
     waits: u64,
 }
 
-const VENDOR: Vendor =
-    Vendor { name: "", model: "", answers_as: "", base: "/v1", key: true, api: Api::Chat, waits: 0 };
+const VENDOR: Vendor = Vendor { name: "", model: "", answers_as: "", base: "/v1", key: true, api: Api::Chat, waits: 0 };
 
 /// Asks as often as there is something wanted; all requests must be those of the transcript.
 fn check(vendor: &Vendor, wanted: &[Want]) {
@@ -228,10 +228,7 @@ fn groq() {
 #[test]
 fn mistral() {
     let model = "magistral-small-latest";
-    check(
-        &Vendor { name: "mistral", model, answers_as: model, ..VENDOR },
-        &[whole("It is 12 m high [1].", (19, 33))],
-    );
+    check(&Vendor { name: "mistral", model, answers_as: model, ..VENDOR }, &[whole("It is 12 m high [1].", (19, 33))]);
 }
 
 #[test]

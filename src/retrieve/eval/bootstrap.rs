@@ -107,7 +107,8 @@ mod tests {
     #[test]
     fn shares_are_of_sums_and_not_of_means() {
         // Nine of ten citations in one answer, none of two in the other: 9 of 12.
-        let row = |part: f64, whole: f64| vec![Share { part, whole }, Share::default(), Share { part: 1.0, whole: 1.0 }];
+        let row =
+            |part: f64, whole: f64| vec![Share { part, whole }, Share::default(), Share { part: 1.0, whole: 1.0 }];
         let found = estimate_shares(&[row(9.0, 10.0), row(0.0, 2.0)], 3);
         assert_eq!(found[0], Some(Estimate { mean: 0.75, low: 0.0, high: 0.9 }));
         assert_eq!(found[1], None);

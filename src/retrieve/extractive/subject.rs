@@ -38,7 +38,8 @@ impl Subject {
         }
         let record = passage.record();
         let title = record.title.as_deref().unwrap_or_default();
-        let text = squeezed(&format!("{} {title} {} {} {shown}", record.path, record.heading.join(" "), passage.context()));
+        let text =
+            squeezed(&format!("{} {title} {} {} {shown}", record.path, record.heading.join(" "), passage.context()));
         self.known.iter().all(|word| text.contains(word.as_str()))
     }
 }

@@ -52,7 +52,8 @@ pub(super) fn is_month(word: &str) -> bool {
 
 /// A word names a day of the week.
 pub(super) fn is_day(word: &str) -> bool {
-    calendar::weekday_of(word).is_some() || word.strip_suffix('s').is_some_and(|day| calendar::weekday_of(day).is_some())
+    calendar::weekday_of(word).is_some()
+        || word.strip_suffix('s').is_some_and(|day| calendar::weekday_of(day).is_some())
 }
 
 /// A text holds a number, a date, a time or a day.

@@ -230,8 +230,8 @@ fn conflict(claim: &Claim, own: &Clause, evidence: &Evidence, clause: &Clause) -
         said.get(start + word.range.start..start + word.range.end).unwrap_or(&word.norm).to_owned()
     };
     // `is not prohibited` and `is prohibited` deny in the same word, so the rest is plain.
-    let unclear = (own.polarity.unclear || clause.polarity.unclear)
-        && unclear_words(&own.words) != unclear_words(&clause.words);
+    let unclear =
+        (own.polarity.unclear || clause.polarity.unclear) && unclear_words(&own.words) != unclear_words(&clause.words);
     if !has_scope(&claim.lang) {
         if (own.polarity.negations == 0) != (clause.polarity.negations == 0) && !unclear {
             return Some("the passage and the answer differ in a negation".to_owned());
@@ -244,7 +244,8 @@ fn conflict(claim: &Claim, own: &Clause, evidence: &Evidence, clause: &Clause) -
             (Some(word), None) => {
                 return Some(format!("`{}` is not negated in the passage", &claim.text[word.range.clone()]));
             }
-            (None, Some(word)) if !is_warned_of(own, clause, word) => {
+            // Where both deny, and the claim's deed has another word, nothing is turned round.
+            (None, Some(word)) if own.polarity.negations == 0 && !is_warned_of(own, clause, word) => {
                 return Some(format!("`{}` is negated in the passage", as_said(word)));
             }
             (None, Some(_)) | (Some(_), Some(_)) | (None, None) => {}
@@ -262,7 +263,8 @@ fn conflict(claim: &Claim, own: &Clause, evidence: &Evidence, clause: &Clause) -
             let same_way = negated == clause.polarity.negated.contains(there);
             let absent = !own.words.iter().any(|mine| mine.norm == other.norm);
             let fits = !word.stop || follows_alike(own, at, clause, *there, german);
-            let converse = claim.names.len() > 1 && are_converse(std::slice::from_ref(word), std::slice::from_ref(other));
+            let converse =
+                claim.names.len() > 1 && are_converse(std::slice::from_ref(word), std::slice::from_ref(other));
             (opposed || denied) && !converse && same_way && absent && fits && !clause.is_measured(other)
         });
         if let Some((_, other)) = opposite {
@@ -288,7 +290,8 @@ fn is_warned_of(own: &Clause, clause: &Clause, word: &Word) -> bool {
 fn follows_alike(own: &Clause, at: usize, clause: &Clause, there: usize, german: bool) -> bool {
     let figure = |word: &Word| word.norm.starts_with(|c: char| c.is_numeric());
     // `after the gate`, `off the gas`: an article stands between.
-    let article = |word: &&Word| matches!(word.norm.as_str(), "a" | "an" | "the" | "der" | "die" | "das" | "el" | "la" | "le");
+    let article =
+        |word: &&Word| matches!(word.norm.as_str(), "a" | "an" | "the" | "der" | "die" | "das" | "el" | "la" | "le");
     let next = |words: &[Word], at: usize| words.iter().skip(at + 1).find(|word| !article(word)).cloned();
     match (next(&own.words, at).as_ref(), next(&clause.words, there).as_ref()) {
         (Some(a), Some(b)) => has_word(std::slice::from_ref(a), b, german) && !a.stop || figure(a) && figure(b),

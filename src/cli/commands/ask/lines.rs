@@ -123,7 +123,11 @@ mod tests {
             ("How /o", (0, &[])),
         ] {
             let (at, found) = words.candidates(before);
-            assert_eq!((at, found.iter().map(String::as_str).collect::<Vec<_>>()), (want.0, want.1.to_vec()), "{before}");
+            assert_eq!(
+                (at, found.iter().map(String::as_str).collect::<Vec<_>>()),
+                (want.0, want.1.to_vec()),
+                "{before}"
+            );
         }
     }
 }

@@ -65,7 +65,11 @@ pub fn run(context: &Context, args: &Args, file: Option<&Path>) -> Result<u8, Fa
             let kept = context.place.is_named.then_some(context.place.dir.as_path());
             let bench = Bench::new(context, config, corpus, kept, false)?.with_embedder_of(&args.embed, &cancel)?;
             let filled = bench.fill(cut, bench.model(), &cancel)?;
-            Asked { ingest_seconds: filled.seconds, cut: Some(cut), ..round.ask(&filled.snapshot, bench.model(), &questions)? }
+            Asked {
+                ingest_seconds: filled.seconds,
+                cut: Some(cut),
+                ..round.ask(&filled.snapshot, bench.model(), &questions)?
+            }
         }
         None => {
             let snapshot = context.place.open()?.snapshot()?;
@@ -127,7 +131,12 @@ struct Asked {
 }
 
 impl Round<'_> {
-    fn ask(&self, snapshot: &Snapshot, embedder: Option<&dyn Embedder>, questions: &[Question]) -> Result<Asked, Failure> {
+    fn ask(
+        &self,
+        snapshot: &Snapshot,
+        embedder: Option<&dyn Embedder>,
+        questions: &[Question],
+    ) -> Result<Asked, Failure> {
         let chat = match self.args.extractive {
             true => None,
             false => self.context.place.chat(self.config, &LlmFlags::default())?,

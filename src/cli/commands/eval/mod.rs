@@ -126,9 +126,8 @@ impl Args {
     fn bars(&self) -> Result<Vec<Bar>, Failure> {
         let bar = |bar: &AnyBar| match bar {
             AnyBar::Retrieval(bar) => Ok(*bar),
-            AnyBar::Answers(Bar { metric, .. }) => {
-                Err(Failure::usage(format!("`{metric}` is measured of answers")).hint("name questions with `--answers FILE`"))
-            }
+            AnyBar::Answers(Bar { metric, .. }) => Err(Failure::usage(format!("`{metric}` is measured of answers"))
+                .hint("name questions with `--answers FILE`")),
         };
         self.fail_under.iter().map(bar).collect()
     }
