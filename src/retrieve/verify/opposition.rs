@@ -244,7 +244,8 @@ fn conflict(claim: &Claim, own: &Clause, evidence: &Evidence, clause: &Clause) -
             (Some(word), None) => {
                 return Some(format!("`{}` is not negated in the passage", &claim.text[word.range.clone()]));
             }
-            (None, Some(word)) if !is_warned_of(own, clause, word) => {
+            // Where both deny, and the claim's deed has another word, nothing is turned round.
+            (None, Some(word)) if own.polarity.negations == 0 && !is_warned_of(own, clause, word) => {
                 return Some(format!("`{}` is negated in the passage", as_said(word)));
             }
             (None, Some(_)) | (Some(_), Some(_)) | (None, None) => {}
