@@ -89,7 +89,8 @@ impl<'a> Here<'a> {
         // An endpoint that answers takes so long that a model to be loaded does not matter.
         let client = if chat.is_none() { warm::client(context, &args.search) } else { None };
         let warm = client.map(|client| Warm { client, request: request(args) });
-        let here = Self { context, config, snapshot, chat, warm, embedder: OnceCell::new(), ask, cancel: cancel.clone() };
+        let here =
+            Self { context, config, snapshot, chat, warm, embedder: OnceCell::new(), ask, cancel: cancel.clone() };
         if here.warm.is_none() {
             here.embedder()?;
         }
