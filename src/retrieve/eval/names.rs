@@ -38,12 +38,15 @@ fn file_stem(path: &str) -> &str {
     stem(file_name(path))
 }
 
+/// A form of ids, a spelling of paths, and what each id of the form means.
+type Form<'p> = (usize, usize, HashMap<&'p str, Vec<SourceId>>);
+
 impl Names {
     /// `sources`: the spellings of each source's path, the one to be printed first. Sources that no id means are called in
     /// the form that most ids have.
     pub fn new(sources: &[(SourceId, Vec<String>)], ids: &BTreeSet<&str>) -> Self {
         let spellings = sources.iter().map(|(_, paths)| paths.len()).max().unwrap_or(0);
-        let mut forms: Vec<(usize, usize, HashMap<&str, Vec<SourceId>>)> = Vec::new();
+        let mut forms: Vec<Form<'_>> = Vec::new();
         for (at, form) in FORMS.iter().enumerate() {
             for spelling in 0..spellings {
                 let mut known: HashMap<&str, Vec<SourceId>> = HashMap::new();
