@@ -17,6 +17,9 @@ pub struct Names {
     pub ambiguous: Vec<String>,
 }
 
+/// A form, a spelling, and the sources by what they are called so.
+type Form<'a> = (usize, usize, HashMap<&'a str, Vec<SourceId>>);
+
 const FORMS: [fn(&str) -> &str; 4] = [whole, stem, file_name, file_stem];
 
 fn whole(path: &str) -> &str {
