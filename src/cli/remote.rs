@@ -51,7 +51,8 @@ impl Named {
             | Command::Rm(_)
             | Command::Why(_)
             | Command::WhyNot(_)
-            | Command::Verify(_) => return Ok(true),
+            | Command::Verify(_)
+            | Command::Eval(_) => return Ok(true),
             // They have nothing to do with an index that a variable could mean.
             Command::Config(_) | Command::Man(_) | Command::Completions(_) | Command::Serve(_) | Command::Mcp(_)
                 if !self.by_flag =>
@@ -63,7 +64,6 @@ impl Named {
             Command::Completions(_) => ("completions", "prints what is in the program"),
             Command::Serve(_) => ("serve", "serves an index here"),
             Command::Mcp(_) => ("mcp", "serves an index here"),
-            Command::Eval(_) => ("eval", "asks an index here many questions"),
             Command::Tune(_) => ("tune", "proposes settings for an index here"),
             Command::Compact(_) => ("compact", "rewrites the files of an index here"),
             Command::Reembed(_) => ("reembed", "rewrites the files of an index here"),
