@@ -51,7 +51,8 @@ impl Named {
             | Command::Rm(_)
             | Command::Why(_)
             | Command::WhyNot(_)
-            | Command::Verify(_) => return Ok(true),
+            | Command::Verify(_)
+            | Command::Eval(_) => return Ok(true),
             // They have nothing to do with an index that a variable could mean.
             Command::Config(_)
             | Command::Man(_)
@@ -71,7 +72,6 @@ impl Named {
             Command::Mcp(_) => ("mcp", "serves an index here"),
             Command::Proxy(_) => ("proxy", "serves a cache of this machine"),
             Command::Cache(_) => ("cache", "is about the cache of this machine"),
-            Command::Eval(_) => ("eval", "asks an index here many questions"),
             Command::Tune(_) => ("tune", "proposes settings for an index here"),
             Command::Compact(_) => ("compact", "rewrites the files of an index here"),
             Command::Reembed(_) => ("reembed", "rewrites the files of an index here"),

@@ -222,3 +222,31 @@ fn the_variable_names_a_server_and_the_servers_settings_count() {
     let named = away.rag_env(["query", Q, "--format", "jsonl"], &[("RAG_REMOTE", &server.url)]).ok();
     assert_eq!(named.stdout, ran[0].stdout);
 }
+
+#[test]
+fn measures_say_the_same() {
+    let house = House::with_index();
+    let server = Served::start(&house, &[]);
+    let question = |id: &str, text: &str| format!("{{\"_id\":\"{id}\",\"text\":\"{text}\"}}\n");
+    house.write(
+        "queries.jsonl",
+        question("1", Q) + &question("2", "How heavy is the pump?") + &question("3", "not judged"),
+    );
+    house.write("qrels.tsv", "1\tsample-docs/faq.html\t1\n2\tsample-docs/safety-sheet.pdf\t2\n2\tnothing.md\t1\n");
+    let judged = ["eval", "--queries", "queries.jsonl", "--qrels", "qrels.tsv"];
+    let lines = [
+        &[][..],
+        &["--json", "--per-query"],
+        &["--mode", "lexical", "--metrics", "map,ndcg@3"],
+        &["--fusion", "rrf", "--fail-under", "ndcg@10=0.999", "--json"],
+    ]
+    .map(|more| [&judged, more].concat());
+    let lines: Vec<&[&str]> = lines.iter().map(Vec::as_slice).collect();
+    check(&house, &server, &lines);
+    for more in [&["--auto"][..], &["--mode", "lexical,dense"], &["--run-out", "run.trec"]] {
+        let mut command = house.command();
+        command.args(judged).args(more).args(["--remote", &server.url]);
+        let ran: Ran = command.output().unwrap().into();
+        assert_eq!(ran.code, 2, "{more:?}: {ran:?}");
+    }
+}

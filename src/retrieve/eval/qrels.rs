@@ -38,6 +38,13 @@ impl Qrels {
         problems.none_or(qrels)
     }
 
+    /// Every judgement: question, document, grade.
+    pub fn judgements(&self) -> impl Iterator<Item = (&str, &str, i32)> {
+        self.by_query.iter().flat_map(|(query, documents)| {
+            documents.iter().map(move |(document, grade)| (query.as_str(), document.as_str(), *grade))
+        })
+    }
+
     /// Adds one judgement.
     pub fn judge(&mut self, query: &str, document: &str, grade: i32) {
         let judged = self.by_query.entry(query.to_owned()).or_default();

@@ -25,7 +25,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 /// What takes as long as there are documents is waited for so long.
 const PATIENCE: Duration = Duration::from_secs(60 * 60);
-/// A list is begun anew so often where the index changes between two of its pages.
+/// A list is made so often at most where the index changes between two of its pages.
 const MAX_LISTINGS: usize = 3;
 
 /// Where the server is, and how it is asked.
@@ -147,12 +147,13 @@ impl Client {
 
     /// All pages as one list, of one generation unless the index never rests.
     pub fn list(&self, request: &api::ListRequest) -> Result<wire::ListResult> {
-        for last in (0..MAX_LISTINGS).rev() {
-            if let Some(list) = self.list_once(request, last == 0)? {
+        let mut left = MAX_LISTINGS;
+        loop {
+            left = left.saturating_sub(1);
+            if let Some(list) = self.list_once(request, left == 0)? {
                 return Ok(list);
             }
         }
-        unreachable!("the last listing is given whatever it is")
     }
 
     /// `None`: the index has changed on the way.

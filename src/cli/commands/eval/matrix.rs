@@ -57,6 +57,18 @@ impl MatrixArgs {
         Self { mode: if self.mode.is_empty() { all } else { self.mode }, ..self }
     }
 
+    /// The one configuration that the flags ask for; `None`: they list several.
+    pub fn one(&self) -> Option<SearchArgs> {
+        let Self { mode, fusion, alpha, .. } = self;
+        let is_one = mode.len() <= 1 && fusion.len() <= 1 && alpha.len() <= 1;
+        is_one.then(|| SearchArgs {
+            mode: mode.first().copied(),
+            fusion: fusion.first().copied(),
+            alpha: alpha.first().copied(),
+            ..SearchArgs::default()
+        })
+    }
+
     /// The flags ask for other chunks.
     pub fn cuts_anew(&self) -> bool {
         !self.chunk_tokens.is_empty() || !self.chunk_overlap.is_empty()

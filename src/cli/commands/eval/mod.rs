@@ -7,6 +7,7 @@ mod made;
 pub mod matrix;
 pub mod measure;
 pub mod set;
+mod there;
 
 use std::{
     fs,
@@ -158,6 +159,9 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
     }
     if let [first, second] = &args.compare[..] {
         return saved(context, &args, &metrics, &wanted, [first, second]);
+    }
+    if let Some(remote) = &context.remote {
+        return print(context, &there::measured(remote, &args, &metrics)?);
     }
     let saved = args.compare.first().map(|path| files::run(path).map(|run| (path, run))).transpose()?;
     let dir = args.dir.as_deref();
