@@ -227,6 +227,7 @@ impl Place {
     }
 
     /// The embedder that fills an index which is there, proved by the probe; none for an index without vectors.
+    #[cfg(feature = "serve")]
     pub fn filling_embedder(
         &self,
         config: &Config,

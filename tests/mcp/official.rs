@@ -159,19 +159,27 @@ fn the_conformance_suite_passes_where_it_needs_no_fixtures() {
     std::fs::create_dir(site.dir.path().join("docs")).unwrap();
     std::fs::write(site.dir.path().join("docs/quay.md"), "# Quay\n\nThe quay was built in 1887.\n").unwrap();
     site.ingest("docs");
-    let mut failed = Vec::new();
-    for (scenario, versions) in SCENARIOS {
-        for version in versions {
-            let mut command = Command::new(&node);
-            command.arg(folder.join("node_modules/@modelcontextprotocol/conformance/dist/index.js"));
-            command.current_dir(site.dir.path()).args(["server", "--url", &site.url(), "--scenario", scenario]);
-            let output = command.args(["--spec-version", version]).output().unwrap();
-            let words = String::from_utf8_lossy(&output.stdout).into_owned();
-            assert!(words.contains("SUCCESS"), "{scenario} {version} was run: {words}");
-            let faults = words.lines().filter(|line| line.contains(" FAILURE "));
-            let own = faults.filter(|line| !NEED_FIXTURES.iter().any(|check| line.contains(check)));
-            failed.extend(own.map(|line| format!("{scenario} {version}: {line}")));
-        }
-    }
+    let run = |scenario: &str, version: &str| {
+        let mut command = Command::new(&node);
+        command.arg(folder.join("node_modules/@modelcontextprotocol/conformance/dist/index.js"));
+        command.current_dir(site.dir.path()).args(["server", "--url", &site.url(), "--scenario", scenario]);
+        let output = command.args(["--spec-version", version]).output().unwrap();
+        let words = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(words.contains("SUCCESS"), "{scenario} {version} was run: {words}");
+        let faults = words.lines().filter(|line| line.contains(" FAILURE "));
+        let own = faults.filter(|line| !NEED_FIXTURES.iter().any(|check| line.contains(check)));
+        own.map(|line| format!("{scenario} {version}: {line}")).collect::<Vec<_>>()
+    };
+    // Most of the time is each program's start.
+    let failed: Vec<String> = std::thread::scope(|scope| {
+        let run = &run;
+        let runs: Vec<_> = SCENARIOS
+            .iter()
+            .map(|(scenario, versions)| {
+                scope.spawn(move || versions.iter().flat_map(|version| run(scenario, version)).collect::<Vec<_>>())
+            })
+            .collect();
+        runs.into_iter().flat_map(|run| run.join().unwrap()).collect()
+    });
     assert!(failed.is_empty(), "{}", failed.join("\n\n"));
 }
