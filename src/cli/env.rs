@@ -20,6 +20,7 @@ pub const EMBED_KEY: &str = "RAG_EMBED_API_KEY";
 /// Key of the reranking endpoint.
 pub const RERANK_KEY: &str = "RAG_RERANK_API_KEY";
 /// Key that clients of `rag proxy` must show.
+#[cfg(feature = "serve")]
 pub const PROXY_KEY: &str = "RAG_PROXY_API_KEY";
 /// Key for any of them, where its own variable is not set. Of a server the only one: `rag serve` asks its clients for it, and
 /// then no endpoint gets it ([`common_key`]); `--remote` shows it.

@@ -241,6 +241,34 @@ async fn a_stream_is_replayed_byte_for_byte_in_its_own_parts() {
 }
 
 #[tokio::test]
+async fn an_end_that_is_none_keeps_nothing_half() {
+    // The model says the mark of the end itself; and an end that comes in pieces.
+    let mut said = chat_stream("It says [DONE]\n and goes on", false);
+    let end = said.pop().unwrap();
+    said.extend(end.bytes().map(|byte| char::from(byte).to_string()));
+    let behind = Behind::saying(Reply::stream(said.clone()));
+    let house = House::new(&behind.url);
+    let body = and(question("hi"), json!({"stream": true}));
+    for want in ["miss", "hit"] {
+        let got = house.chat(&body).await;
+        assert_eq!((got.cache(), got.bytes().as_slice()), (want, said.concat().as_bytes()));
+    }
+
+    let response = json!({"id": "r", "status": "completed", "output": [{"type": "message", "id": "m", "role": "assistant",
+        "content": [{"type": "output_text", "text": "event: response.completed\n"}]}]});
+    let done = json!({"type": "response.completed", "response": response});
+    let parts = vec!["event: response.completed\n".to_owned(), format!("data: {done}"), "\n\n".to_owned()];
+    assert!(parts[1].len() > 100, "the mark is long gone when the event is whole");
+    let behind = Behind::saying(Reply::stream(parts.clone()));
+    let house = House::new(&behind.url);
+    let asked = json!({"model": "m", "input": "hi", "store": false, "temperature": 0, "stream": true});
+    for want in ["miss", "hit"] {
+        let got = house.ask("/v1/responses", &[], &asked).await;
+        assert_eq!((got.cache(), got.bytes().as_slice()), (want, parts.concat().as_bytes()));
+    }
+}
+
+#[tokio::test]
 async fn answers_that_are_never_kept() {
     let call = json!({"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}});
     let mut two = chat("hi");

@@ -1,5 +1,7 @@
 //! `rag cache`: what the proxy has kept, and forgetting it. A running proxy is asked; else its files are read.
 
+#![cfg_attr(not(feature = "serve"), allow(dead_code, reason = "the flags are there, what reads them is not"))]
+
 use std::{path::PathBuf, time::Duration};
 
 use super::{Context, proxy};

@@ -1,5 +1,7 @@
 //! `rag proxy`: an OpenAI-compatible caching proxy in front of an LLM or embedding endpoint.
 
+#![cfg_attr(not(feature = "serve"), allow(dead_code, reason = "the flags are there, what reads them is not"))]
+
 use std::{path::PathBuf, time::Duration};
 
 use super::Context;
@@ -145,6 +147,7 @@ mod with {
         let cancel = Cancel::default();
         signals::watch(&cancel)
             .map_err(|error| Failure::new(rag::types::Kind::Io, format!("signals cannot be heard: {error}")))?;
+        hide_memory();
         let (open, dir) = (options.client_keys.is_empty(), options.dir.clone());
         let mut told = Ok(());
         serve(options, listener, &cancel, &mut |ready| {
@@ -180,6 +183,13 @@ mod with {
         .map_err(failure)?;
         told?;
         Ok(exit::OK)
+    }
+
+    /// Keys pass through this process: no core dump of it is written, and no process of the same user reads its memory.
+    fn hide_memory() {
+        // A system that refuses leaves it as it was.
+        #[cfg(target_os = "linux")]
+        let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
     }
 
     /// The keys that clients must show: of the file, of RAG_PROXY_API_KEY, and beyond this machine of RAG_API_KEY.

@@ -282,9 +282,8 @@ async fn keep(inner: &Arc<Inner>, texts: &Texts, sent: &[usize], vectors: &[Vect
         sent.iter().zip(vectors).map(|(at, vector)| (texts.keys[*at], vector.encoded())).collect();
     let kept = tokio::task::spawn_blocking(move || {
         for (key, bytes) in pairs {
-            if writing.store.put(key, &bytes, None).is_ok() {
-                bump(&writing.stats.stored);
-            }
+            // What cannot be kept is asked for again.
+            let _ = writing.put(key, &bytes, None);
         }
     });
     kept.await.map_err(|_| Broken::Stopped)

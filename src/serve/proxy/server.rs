@@ -15,8 +15,15 @@ use tokio::{
 };
 
 use super::{
-    flight::Flights, gate::Gate, handle::handle, identity::Secret, paths::Upstream, rules::Allowed, semantic::Semantic,
-    stats::Counters, store::Store,
+    flight::Flights,
+    gate::Gate,
+    handle::handle,
+    identity::Secret,
+    paths::Upstream,
+    rules::Allowed,
+    semantic::Semantic,
+    stats::{Counters, bump},
+    store::Store,
 };
 use crate::model::http::Key;
 
@@ -82,6 +89,21 @@ impl Inner {
             started: Instant::now(),
             stop: watch::Sender::new(false),
         })
+    }
+
+    /// Keeps an entry; what had to go for it is forgotten everywhere. Writes to the disk. Errors: a word.
+    pub fn put(
+        &self,
+        key: super::identity::Key,
+        payload: &[u8],
+        question: Option<Vec<u8>>,
+    ) -> Result<(), &'static str> {
+        let gone = self.store.put(key, payload, question).map_err(|_| "store")?;
+        if let Some(semantic) = &self.semantic {
+            gone.iter().for_each(|key| semantic.forget(key));
+        }
+        bump(&self.stats.stored);
+        Ok(())
     }
 
     /// Returns when nothing under way may go on.

@@ -77,7 +77,7 @@ pub async fn send(inner: &Inner, call: Call) -> std::result::Result<reqwest::Res
 }
 
 /// What becomes of the answer of a flight.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Keep {
     pub key: Key,
     pub endpoint: Endpoint,
@@ -119,7 +119,7 @@ async fn hear_stream(
     content_type: String,
 ) -> std::result::Result<(), Broken> {
     let (mut keep, mut parts, mut length) = (Some(keep), Vec::<Bytes>::new(), 0);
-    let mut tail = Vec::new();
+    let (mut tail, mut ending, mut tries) = (b"\n".to_vec(), false, 0);
     while let Some(part) = response.chunk().await.map_err(|error| broken(error, true))? {
         length += part.len();
         if length > MAX_STREAM_BYTES {
@@ -131,37 +131,43 @@ async fn hear_stream(
         parts.push(part.clone());
         // The end of the text is on the disk before any client has read it.
         tail.extend_from_slice(&part);
-        if is_last(&tail)
-            && let Some(keep) = keep.take()
-        {
-            let answer = Answer {
-                endpoint: keep.endpoint,
-                is_stream: true,
-                content_type: content_type.clone(),
-                parts: parts.clone(),
-            };
-            let _ = store(inner, keep, answer).await;
+        ending |= has_mark(&tail);
+        // An event is judged once it is whole, with the blank line behind it.
+        let is_whole = [&b"\n\n"[..], b"\r\n\r\n", b"\r\r"].iter().any(|end| tail.ends_with(end));
+        if let Some(wanted) = keep.as_ref().filter(|_| ending && is_whole && tries < MAX_TRIES) {
+            tries += 1;
+            let answer = streamed(wanted, &content_type, &parts);
+            // It may have been half an event: then it is judged again.
+            if store(inner, wanted.clone(), answer).await.is_ok() {
+                keep = None;
+            }
         }
         tail.drain(..tail.len().saturating_sub(MARK_BYTES));
         flight.push(part);
     }
     if let Some(keep) = keep {
-        let answer = Answer { endpoint: keep.endpoint, is_stream: true, content_type, parts };
+        let answer = streamed(&keep, &content_type, &parts);
+        // The client hears the answer whether it is kept or not.
         let _ = store(inner, keep, answer).await;
     }
     Ok(())
 }
 
+fn streamed(keep: &Keep, content_type: &str, parts: &[Bytes]) -> Answer {
+    Answer { endpoint: keep.endpoint, is_stream: true, content_type: content_type.to_owned(), parts: parts.to_vec() }
+}
+
+/// How often a stream is judged before its end: one that is full of marks is not read again for each.
+const MAX_TRIES: u32 = 4;
 /// Longer than any mark of an end.
 const MARK_BYTES: usize = 32;
 
-/// The last event of a stream has begun: `[DONE]`, or what ends a stream of the Responses API.
-fn is_last(tail: &[u8]) -> bool {
-    [&b"[DONE]"[..], b"event: response.completed"]
-        .iter()
-        .any(|mark| tail.windows(mark.len()).any(|window| window == *mark))
-        // An event is judged once it is whole.
-        && tail.ends_with(b"\n")
+/// The last event of a stream has begun: `[DONE]`, or what ends a stream of the Responses API. A line begins so, which no
+/// text within an event can: there a line feed is escaped.
+fn has_mark(tail: &[u8]) -> bool {
+    let marks =
+        [&b"\ndata: [DONE]"[..], b"\ndata:[DONE]", b"\nevent: response.completed", b"\nevent:response.completed"];
+    marks.iter().any(|mark| tail.windows(mark.len()).any(|window| window == *mark))
 }
 
 async fn hear_whole(
@@ -211,35 +217,11 @@ async fn store(inner: &Arc<Inner>, keep: Keep, answer: Answer) -> std::result::R
     let kept = tokio::task::spawn_blocking(move || {
         answer.judged()?;
         let question = keep.question.as_ref().map(super::semantic::Question::encoded);
-        let gone = inner.store.put(keep.key, &answer.encoded(), question).map_err(|_| "store")?;
-        if let Some(semantic) = &inner.semantic {
-            gone.iter().for_each(|key| semantic.forget(key));
-            if let Some(question) = keep.question {
-                semantic.learn(keep.key, question);
-            }
+        inner.put(keep.key, &answer.encoded(), question)?;
+        if let (Some(semantic), Some(question)) = (&inner.semantic, keep.question) {
+            semantic.learn(keep.key, question);
         }
-        bump(&inner.stats.stored);
         Ok(())
     });
     kept.await.unwrap_or(Err("store"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_last_event_is_seen() {
-        for (tail, want) in [
-            ("data: [DONE]\n\n", true),
-            ("x\n\ndata:[DONE]\r\n\r\n", true),
-            ("data: [DO", false),
-            ("data: [DONE]", false),
-            ("event: response.completed\ndata: {}\n\n", true),
-            ("event: response.completed\ndata: {", false),
-            ("data: {\"choices\": []}\n\n", false),
-        ] {
-            assert_eq!(is_last(tail.as_bytes()), want, "{tail:?}");
-        }
-    }
 }

@@ -484,10 +484,10 @@ fn record(question: Option<&[u8]>, bytes: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The question, if it is kept, and the answer's bytes.
-type Unrecorded = (Option<Arc<Vec<u8>>>, Vec<u8>);
+/// A question, where there is one, and the stored bytes.
+type Recorded = (Option<Arc<Vec<u8>>>, Vec<u8>);
 
-fn unrecord(record: Vec<u8>) -> Option<Unrecorded> {
+fn unrecord(record: Vec<u8>) -> Option<Recorded> {
     let (length, rest) = record.split_first_chunk::<4>()?;
     let (question, bytes) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
     let question = (!question.is_empty()).then(|| Arc::new(question.to_vec()));
