@@ -12,6 +12,7 @@ use super::{
     offer::Offer,
     passages::{self, MAX_CANDIDATES, Passage},
     prompt,
+    relevance::strength,
     stream::Stream,
     talk,
 };
@@ -26,6 +27,7 @@ const FEW_WORDS: usize = 12;
 /// A prompt must have room for this much of the documents.
 const MIN_BUDGET_TOKENS: usize = 64;
 
+const HARDLY: &str = "the documents hardly speak of this: read the sources";
 const NOTHING: &str = "nothing in the documents is about this";
 
 /// Hash of a source's bytes, in hex.
@@ -93,7 +95,7 @@ pub(super) fn answer(
         return Ok(answer);
     }
     if hits.strength != Strength::Found && !nothing {
-        answer.notes.push("the documents hardly speak of this: read the sources".to_owned());
+        answer.notes.push(HARDLY.to_owned());
     }
     match chat {
         None => extracted(hits, embedder, ask, hash_of, answer),
@@ -138,6 +140,14 @@ fn extracted(
         answer.notes.push(NOTHING.to_owned());
     }
     if let Some(extract) = extract {
+        // What no chunk was relevant enough for, a sentence may be.
+        if let Some(relevance) = extract.relevance.filter(|_| !found) {
+            answer.relevance = relevance;
+            answer.strength = strength(relevance);
+            if answer.strength != Strength::Found {
+                answer.notes.push(HARDLY.to_owned());
+            }
+        }
         answer.status = AnswerStatus::Extractive;
         answer.sources = sources(&extract.passages, &extract.sentences, hash_of)?;
         answer.text = extract.text;

@@ -55,6 +55,8 @@ pub(super) struct Extract {
     pub text: String,
     pub sentences: Vec<Sentence>,
     pub passages: Vec<Passage>,
+    /// Of the best sentence, where it is calibrated.
+    pub relevance: Option<f32>,
 }
 
 struct Candidate {
@@ -83,6 +85,8 @@ struct Candidate {
     /// Fields with their names, which has words of many kinds.
     record: bool,
     cosine: Option<f32>,
+    /// As of a query; `None` where it is not calibrated.
+    relevance: Option<f32>,
     score: f32,
 }
 
@@ -146,8 +150,11 @@ pub(super) fn extract(
         candidate.score *= whole;
     }
     let scale = Scale { trust: sure.trust, calibration: Calibration::Fitted };
+    for candidate in candidates.iter_mut().filter(|c| calibrated && c.cosine.is_some()) {
+        candidate.relevance = Some(scale.relevance(candidate.cosine, candidate.covered));
+    }
     candidates.retain(|c| match calibrated {
-        true => c.cosine.is_some() && scale.relevance(c.cosine, c.covered) >= WEAK,
+        true => c.relevance.is_some_and(|relevance| relevance >= WEAK),
         false => c.rare || c.cosine.is_some_and(|cosine| cosine >= CLOSE),
     });
     if asks_for_a_price(question) {
@@ -160,7 +167,8 @@ pub(super) fn extract(
         candidate.shown = passage.text[candidate.range.clone()].to_owned();
     }
     let chosen = choose(candidates);
-    Ok((!chosen.is_empty()).then(|| write(chosen, passages)))
+    let relevance = chosen.iter().filter_map(|c| c.relevance).reduce(f32::max);
+    Ok((!chosen.is_empty()).then(|| Extract { relevance, ..write(chosen, passages) }))
 }
 
 /// A chunk as a passage; with the next one if it ends where a list or code is about to begin.
@@ -328,6 +336,7 @@ fn collect(chunk: usize, passage: &Passage, question: &str, idf: &Idf, candidate
             names: true,
             rare: rare && count as f32 >= LEAST_WORDS * asked.len() as f32,
             cosine: None,
+            relevance: None,
             score: 0.0,
         });
     }
@@ -608,7 +617,7 @@ fn write(chosen: Vec<Candidate>, passages: Vec<Passage>) -> Extract {
         passage.n = n;
         numbered.push(passage);
     }
-    Extract { text, sentences, passages: numbered }
+    Extract { text, sentences, passages: numbered, relevance: None }
 }
 
 #[cfg(test)]

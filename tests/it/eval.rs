@@ -420,6 +420,13 @@ fn answers_are_measured() {
     assert_eq!(result["questions"][2]["status"], "no_answer");
     assert!(contents(&house.path("tmp")).is_empty() && !house.path(".rag").exists());
 
+    // Of lines each document is called by its id.
+    house.write("lines/corpus.jsonl", std::fs::read(birds().path("birds/corpus.jsonl")).unwrap());
+    let lines = std::fs::read_to_string(house.path("birds/answers.jsonl")).unwrap().replace(".md\"", "\"");
+    house.write("lines/answers.jsonl", lines);
+    let of_lines = rag_in(&house, &["eval", "lines", "--answers", "--json"]).ok().json("rag.eval-answers/1");
+    assert_eq!((mean(&of_lines, "span@answer"), &of_lines["warnings"]), (1.0, &Value::Array(vec![])));
+
     // On an index, with bars; the questions that went wrong are named.
     house.rag(["ingest", "birds/corpus", "--quiet"]).ok();
     let wrong = r#"{"id":"w1","question":"Where does the dipper walk?","gold":[{"path":"d1.md","text":"under snow"}]}"#;

@@ -1,6 +1,6 @@
 //! `rag eval --answers`: questions whose answers are known, asked as `rag ask` asks them.
 
-use std::{path::Path, time::Instant};
+use std::{collections::HashMap, path::Path, time::Instant};
 
 use rag::{
     index::Snapshot,
@@ -13,7 +13,7 @@ use rag::{
         },
     },
     serve::wire,
-    types::{Cancel, Kind as Failed},
+    types::{Cancel, Kind as Failed, SourceId},
 };
 
 use super::{
@@ -61,16 +61,13 @@ pub fn run(context: &Context, args: &Args, file: Option<&Path>) -> Result<u8, Fa
             let kept = context.place.is_named.then_some(context.place.dir.as_path());
             let bench = Bench::new(context, config, corpus, kept, false)?.with_embedder_of(&args.embed, &cancel)?;
             let filled = bench.fill(cut, bench.model(), &cancel)?;
-            Asked {
-                ingest_seconds: filled.seconds,
-                cut: Some(cut),
-                ..round.ask(&filled.snapshot, bench.model(), &questions)?
-            }
+            let asked = round.ask(&filled.snapshot, bench.model(), &questions, &filled.names)?;
+            Asked { ingest_seconds: filled.seconds, cut: Some(cut), ..asked }
         }
         None => {
             let snapshot = context.place.open()?.snapshot()?;
             let embedder = context.place.queries_embedder(config, &snapshot, round.query.mode, true)?;
-            round.ask(&snapshot, embedder.as_deref(), &questions)?
+            round.ask(&snapshot, embedder.as_deref(), &questions, &HashMap::new())?
         }
     };
     let result = report(args, &file, &questions, &mut asked, &wanted);
@@ -127,11 +124,13 @@ struct Asked {
 }
 
 impl Round<'_> {
+    /// `names`: what the collection calls its documents, where that is not their path.
     fn ask(
         &self,
         snapshot: &Snapshot,
         embedder: Option<&dyn Embedder>,
         questions: &[Question],
+        names: &HashMap<SourceId, String>,
     ) -> Result<Asked, Failure> {
         let chat = match self.args.extractive {
             true => None,
@@ -152,7 +151,12 @@ impl Round<'_> {
         let begun = Instant::now();
         let answers = eval::answer(&answering, questions);
         steps.finish();
-        let answers = answers?.ok_or_else(interrupted)?;
+        let mut answers = answers?.ok_or_else(interrupted)?;
+        for source in answers.iter_mut().flat_map(|answer| &mut answer.sources) {
+            if let Some(name) = names.get(&source.source) {
+                source.path.clone_from(name);
+            }
+        }
         Ok(Asked {
             query: self.query.clone(),
             cut: None,
@@ -162,21 +166,33 @@ impl Round<'_> {
             chunks: snapshot.stats()?.chunks,
             ingest_seconds: 0.0,
             query_seconds: begun.elapsed().as_secs_f64(),
-            warnings: stale(snapshot, questions)?,
+            warnings: stale(snapshot, questions, names)?,
         })
     }
 }
 
 /// Says which questions expect what the documents do not hold, as when they were changed since.
-fn stale(snapshot: &Snapshot, questions: &[Question]) -> Result<Vec<String>, Failure> {
-    let sources = snapshot.sources(None)?;
+fn stale(
+    snapshot: &Snapshot,
+    questions: &[Question],
+    names: &HashMap<SourceId, String>,
+) -> Result<Vec<String>, Failure> {
+    let name = |id: SourceId, path: String| names.get(&id).cloned().unwrap_or(path);
+    let sources = snapshot.sources(None)?.into_iter();
+    let sources: Vec<(SourceId, String)> =
+        sources.map(|source| (source.id, name(source.id, source.display_path()))).collect();
     let mut absent: Vec<&str> = Vec::new();
     for question in questions {
         for gold in &question.gold {
             let mut found = false;
+<<<<<<< HEAD
             for source in sources.iter().filter(|source| gold.is_of(&source.display_path())) {
                 let chunks: Vec<wire::Chunk> = snapshot.chunks_of(source.id)?.iter().map(wire::Chunk::from).collect();
                 found |= gold.is_in(&show::stored(&chunks));
+=======
+            for (id, _) in sources.iter().filter(|(_, name)| gold.is_of(name)) {
+                found |= gold.is_in(&show::stored(&snapshot.chunks_of(*id)?));
+>>>>>>> 3d3014e4061f06118c66bbc3aa4235e5b416591b
             }
             if !found && absent.last() != Some(&question.id.as_str()) {
                 absent.push(&question.id);
