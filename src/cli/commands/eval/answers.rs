@@ -185,14 +185,9 @@ fn stale(
     for question in questions {
         for gold in &question.gold {
             let mut found = false;
-<<<<<<< HEAD
-            for source in sources.iter().filter(|source| gold.is_of(&source.display_path())) {
-                let chunks: Vec<wire::Chunk> = snapshot.chunks_of(source.id)?.iter().map(wire::Chunk::from).collect();
-                found |= gold.is_in(&show::stored(&chunks));
-=======
             for (id, _) in sources.iter().filter(|(_, name)| gold.is_of(name)) {
-                found |= gold.is_in(&show::stored(&snapshot.chunks_of(*id)?));
->>>>>>> 3d3014e4061f06118c66bbc3aa4235e5b416591b
+                let chunks: Vec<wire::Chunk> = snapshot.chunks_of(*id)?.iter().map(wire::Chunk::from).collect();
+                found |= gold.is_in(&show::stored(&chunks));
             }
             if !found && absent.last() != Some(&question.id.as_str()) {
                 absent.push(&question.id);
