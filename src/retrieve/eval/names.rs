@@ -41,9 +41,6 @@ fn file_stem(path: &str) -> &str {
     stem(file_name(path))
 }
 
-/// A form of ids, a spelling of paths, and what each id of the form means.
-type Form<'p> = (usize, usize, HashMap<&'p str, Vec<SourceId>>);
-
 impl Names {
     /// `sources`: the spellings of each source's path, the one to be printed first. Sources that no id means are called in
     /// the form that most ids have.
