@@ -20,12 +20,15 @@ use crate::cli::{
     report::Failure,
 };
 
+/// An embedder, and whether it was proved.
+type Known = (Arc<dyn Embedder>, bool);
+
 /// See the module.
 pub struct Opened {
     place: Place,
     config: Config,
-    /// By the folder name of their space, and whether they were proved.
-    embedders: Mutex<HashMap<String, (Arc<dyn Embedder>, bool)>>,
+    /// By the folder name of their space.
+    embedders: Mutex<HashMap<String, Known>>,
     chat: Mutex<Option<Arc<dyn Chat>>>,
 }
 
