@@ -35,7 +35,7 @@ use crate::{
 };
 
 /// How long a change waits for another process that writes.
-const WAIT_TO_WRITE: Duration = Duration::from_secs(20);
+pub const WAIT_TO_WRITE: Duration = Duration::from_secs(20);
 /// Changes that wait to be written.
 const QUEUE: usize = 256;
 

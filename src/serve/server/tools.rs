@@ -14,7 +14,7 @@ use axum::{
 use super::{
     failure::{Failure, Result},
     guard::Caller,
-    house::House,
+    house::{House, WAIT_TO_WRITE},
     keys::Scope,
     state::State,
 };
@@ -83,7 +83,7 @@ fn service(state: &State, house: &Arc<House>, changes: bool) -> Result<mcp::Http
         },
         query: options.query.clone(),
         ask: options.ask.clone(),
-        writer: WriterOptions { command: "rag serve".to_owned(), ..WriterOptions::default() },
+        writer: WriterOptions { wait: WAIT_TO_WRITE, command: "rag serve".to_owned(), ..WriterOptions::default() },
         models: Arc::new(Own { state: state.clone(), house: Arc::clone(house) }),
         documents: if allow_write { Some(house.writes(state)?) } else { None },
     });

@@ -144,6 +144,10 @@ fn metric(text: &str) -> Result<Metric, String> {
 
 pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
     if let Some(file) = &args.answers {
+        if context.remote.is_some() {
+            return Err(Failure::usage("answers are measured on an index here, not on a server's")
+                .hint("leave out `--remote`, or run it on the server's machine"));
+        }
         return answers::run(context, &args, file.as_deref());
     }
     let wanted = args.bars()?;
@@ -161,7 +165,7 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
         return saved(context, &args, &metrics, &wanted, [first, second]);
     }
     if let Some(remote) = &context.remote {
-        return print(context, &there::measured(remote, &args, &metrics)?);
+        return print(context, &there::measured(remote, &args, &metrics, &wanted)?);
     }
     let saved = args.compare.first().map(|path| files::run(path).map(|run| (path, run))).transpose()?;
     let dir = args.dir.as_deref();

@@ -11,11 +11,11 @@ use rag::{
     },
 };
 
-use super::{Args, bars, set::Set};
+use super::{Args, Bar, bars, set::Set};
 use crate::cli::{commands::query::SearchArgs, remote, report::Failure};
 
 /// Measures one configuration. Errors: flags that need the documents, or several configurations.
-pub fn measured(client: &Client, args: &Args, metrics: &[Metric]) -> Result<EvalResult, Failure> {
+pub fn measured(client: &Client, args: &Args, metrics: &[Metric], wanted: &[Bar]) -> Result<EvalResult, Failure> {
     let embed = &args.embed;
     let flags = [
         ("DIR", args.dir.is_some()),
@@ -47,7 +47,7 @@ pub fn measured(client: &Client, args: &Args, metrics: &[Metric]) -> Result<Eval
     };
     let mut result = client.eval(&request)?;
     let means = result.metrics.0.iter().map(|(metric, value)| (*metric, value.mean)).collect();
-    result.bars = bars(&args.fail_under, &[means]);
+    result.bars = bars(wanted, &[means]);
     result.warnings = [warnings, result.warnings].concat();
     Ok(result)
 }
