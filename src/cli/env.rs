@@ -42,6 +42,7 @@ pub const KILL_AT: &str = "RAG_KILL_AT";
 static KEY_IS_OURS: AtomicBool = AtomicBool::new(false);
 
 /// From now on [`KEY`] is the key that this process asks for, not one that it shows to others.
+#[cfg(feature = "serve")]
 pub fn keep_key() {
     KEY_IS_OURS.store(true, Ordering::SeqCst);
 }

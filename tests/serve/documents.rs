@@ -44,6 +44,9 @@ fn what_is_answered_is_there() {
     let id = hit["source_id"].as_str().unwrap();
     let shown = client.get(&format!("/v1/documents/{id}")).ok().json();
     assert!(shown["chunks"][0]["text"].as_str().unwrap().contains("ferry"));
+    for pattern in ["**", "api%2F**", "api"] {
+        client.delete(&format!("/v1/documents/{pattern}")).is(404);
+    }
     assert_eq!(client.delete(&format!("/v1/documents/{id}")).ok().json()["removed"], json!(["api/notes/monday.md"]));
     client.get(&format!("/v1/documents/{id}")).is(404);
     assert_eq!(client.get("/v1/status").ok().json()["sources"], 0);

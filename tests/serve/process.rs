@@ -47,8 +47,12 @@ pub struct Process {
 impl Process {
     /// Starts `rag serve --listen 127.0.0.1:0 …` and waits for it to say where it listens.
     pub fn start(home: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Self {
+        Self::start_at(home, "127.0.0.1:0", arguments, variables)
+    }
+
+    pub fn start_at(home: &Path, address: &str, arguments: &[&str], variables: &[(&str, &str)]) -> Self {
         let mut command = command(home);
-        command.args(["serve", "--json", "--listen", "127.0.0.1:0"]).args(arguments).envs(variables.iter().copied());
+        command.args(["serve", "--json", "--listen", address]).args(arguments).envs(variables.iter().copied());
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
@@ -117,12 +121,13 @@ fn n01_nobody_from_outside_without_a_key() {
     refused(home.path(), &["--keys-file", "nothing.toml"]);
     refused(home.path(), &["--ingest-root", "."]);
     refused(home.path(), &["--index", "nowhere"]);
-    let open = Process::start(home.path(), &["--listen", "0.0.0.0:0"], &[("RAG_API_KEY", "a-key-of-some-length")]);
-    open.client.get("/v1/status").is(401);
+    let open = Process::start_at(home.path(), "0.0.0.0:0", &[], &[("RAG_API_KEY", "a-key-of-some-length")]);
+    let local = |server: &Process| Client::new(([127, 0, 0, 1], server.client.address.port()).into());
+    local(&open).get("/v1/status").is(401);
+    local(&open).with_key("a-key-of-some-length").get("/v1/status").ok();
     drop(open);
-    let insecure = Process::start(home.path(), &["--listen", "0.0.0.0:0", "--insecure"], &[]);
-    let local = Client::new(([127, 0, 0, 1], insecure.client.address.port()).into());
-    local.get("/v1/status").ok();
+    let insecure = Process::start_at(home.path(), "0.0.0.0:0", &["--insecure"], &[]);
+    local(&insecure).get("/v1/status").ok();
 }
 
 #[test]

@@ -69,9 +69,8 @@ fn n12_no_tenant_ever_sees_another_s_words() {
     let mut held: Vec<BTreeMap<usize, (String, String)>> = vec![BTreeMap::new(); TENANTS];
     let add = |tenant: usize, n: usize| {
         let body = json!({ "name": format!("{}-{n}.md", mark(tenant)), "text": text(tenant, n), "tags": { "who": mark(tenant) } });
-        let report = clients[tenant].post("/v1/documents", &body).ok().json();
+        clients[tenant].post("/v1/documents", &body).ok();
         let path = format!("api/{}-{n}.md", mark(tenant));
-        assert!(report.to_string().contains(&path));
         let shown = clients[tenant].post("/v1/show", &json!({ "what": path })).ok().json();
         (
             shown["document"]["source_id"].as_str().unwrap().to_owned(),

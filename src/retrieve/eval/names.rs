@@ -17,6 +17,9 @@ pub struct Names {
     pub ambiguous: Vec<String>,
 }
 
+/// A form, a spelling, and the sources by what they are called so.
+type Form<'a> = (usize, usize, HashMap<&'a str, Vec<SourceId>>);
+
 const FORMS: [fn(&str) -> &str; 4] = [whole, stem, file_name, file_stem];
 
 fn whole(path: &str) -> &str {
@@ -43,7 +46,7 @@ impl Names {
     /// the form that most ids have.
     pub fn new(sources: &[(SourceId, Vec<String>)], ids: &BTreeSet<&str>) -> Self {
         let spellings = sources.iter().map(|(_, paths)| paths.len()).max().unwrap_or(0);
-        let mut forms: Vec<(usize, usize, HashMap<&str, Vec<SourceId>>)> = Vec::new();
+        let mut forms: Vec<Form<'_>> = Vec::new();
         for (at, form) in FORMS.iter().enumerate() {
             for spelling in 0..spellings {
                 let mut known: HashMap<&str, Vec<SourceId>> = HashMap::new();

@@ -262,7 +262,16 @@ pub async fn remove(
 
 /// `DELETE /v1/documents/{id}`
 pub async fn delete(Given(state): Given<State>, caller: Caller, Path(id): Path<String>) -> Result<Response<Body>> {
-    let request = RemoveRequest { what: vec![id], ..RemoveRequest::default() };
+    state.check_writable(&caller)?;
+    // One document and no more: a name with stars in it is no pattern here.
+    let (house, who) = (state.house(&caller)?, caller.clone());
+    let found = state.blocking(move || {
+        let request = ShowRequest { what: id.clone(), collection: None };
+        let source = find(&who, &house.snapshot()?, &request)?.and_then(|(source, _)| source);
+        source.ok_or_else(|| Failure::not_found(format!("no chunk and no document `{id}` in the index")))
+    });
+    let source = found.await?;
+    let request = RemoveRequest { what: vec![source.id.to_string()], ..RemoveRequest::default() };
     removed(state, caller, request).await
 }
 

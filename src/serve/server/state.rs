@@ -138,8 +138,11 @@ impl State {
         let begun = Instant::now();
         let tenants: Vec<Arc<House>> =
             self.0.tenants.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect();
-        let houses = std::iter::once(&self.0.main).chain(&tenants);
-        houses.map(|house| house.close(within.saturating_sub(begun.elapsed()))).fold(true, |all, one| all && one)
+        let mut all = true;
+        for house in std::iter::once(&self.0.main).chain(&tenants) {
+            all &= house.close(within.saturating_sub(begun.elapsed()));
+        }
+        all
     }
 
     /// Does blocking work for a caller, at a time when there is room for it. `limit`: after so long from now the caller hears

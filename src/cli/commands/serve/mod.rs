@@ -17,6 +17,7 @@ use super::Context;
 use crate::cli::{args::duration, report::Failure};
 
 #[derive(Debug, clap::Args)]
+#[cfg_attr(not(feature = "serve"), expect(dead_code, reason = "told of, and not done"))]
 pub struct Args {
     /// Listen at this address; port 0 takes any that is free [default: 127.0.0.1:7724]
     #[arg(long, value_name = "HOST:PORT")]
