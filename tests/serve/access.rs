@@ -92,7 +92,9 @@ fn n03_a_page_whose_name_was_bent_here_gets_nothing() {
             assert_eq!(is_allowed, want == 200, "{path} {origin}: {status}");
         }
     }
-    let two = client.raw(b"GET /health HTTP/1.1\r\nhost: localhost\r\nhost: evil.example\r\n\r\n").unwrap();
+    let two = client
+        .raw(b"GET /health HTTP/1.1\r\nhost: localhost\r\nhost: evil.example\r\nconnection: close\r\n\r\n")
+        .unwrap();
     assert_eq!(two.status, 400);
 }
 

@@ -198,7 +198,7 @@ fn check(state: &State, request: &Request) -> Result<Checked> {
         ));
     }
     check_host(state, request, peer)?;
-    check_origin(state, request.headers())?;
+    check_origin(state, request)?;
     let is_preflight = request.method() == Method::OPTIONS
         && request.headers().contains_key(header::ORIGIN)
         && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
@@ -239,8 +239,13 @@ fn host_of(request: &Request) -> Result<String> {
         return Err(bad("the request has several `Host` headers"));
     }
     let authority = request.uri().authority().map(|authority| authority.as_str().to_owned());
+    let readable = |host: &HeaderValue| host.to_str().map(str::to_owned);
     let host = match (first, authority) {
-        (Some(host), _) => host.to_str().map_err(|_| bad("the `Host` header is not readable"))?.to_owned(),
+        // Where the address names a host too, both have to be the same.
+        (Some(host), Some(authority)) if !host.as_bytes().eq_ignore_ascii_case(authority.as_bytes()) => {
+            return Err(bad("the request names two hosts"));
+        }
+        (Some(host), _) => readable(host).map_err(|_| bad("the `Host` header is not readable"))?,
         (None, Some(authority)) => authority,
         (None, None) => return Err(bad("the request names no host")),
     };
@@ -282,9 +287,9 @@ fn check_host(state: &State, request: &Request, peer: Option<Peer>) -> Result<()
         .hint("whoever runs the server can name it with `--allowed-host`"))
 }
 
-fn check_origin(state: &State, headers: &HeaderMap) -> Result<()> {
-    let Some(origin) = headers.get(header::ORIGIN) else { return Ok(()) };
-    if allowed_origin(state, headers).is_some() || is_own_origin(origin, headers) {
+fn check_origin(state: &State, request: &Request) -> Result<()> {
+    let Some(origin) = request.headers().get(header::ORIGIN) else { return Ok(()) };
+    if allowed_origin(state, request.headers()).is_some() || is_own_origin(origin, request) {
         return Ok(());
     }
     Err(Failure::forbidden("pages of this origin may not use the server")
@@ -292,10 +297,10 @@ fn check_origin(state: &State, headers: &HeaderMap) -> Result<()> {
 }
 
 /// A page of this very server.
-fn is_own_origin(origin: &HeaderValue, headers: &HeaderMap) -> bool {
+fn is_own_origin(origin: &HeaderValue, request: &Request) -> bool {
     let origin = origin.to_str().ok().and_then(|origin| origin.split_once("://"));
-    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
-    matches!((origin, host), (Some(("http" | "https", origin)), Some(host)) if origin.eq_ignore_ascii_case(host))
+    let host = host_of(request);
+    matches!((origin, host), (Some(("http" | "https", origin)), Ok(host)) if origin.eq_ignore_ascii_case(&host))
 }
 
 /// The origin of a request, if pages of it may read answers.

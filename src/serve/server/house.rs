@@ -47,8 +47,6 @@ pub struct House {
     pub tenant: Option<String>,
     held: RwLock<Option<Held>>,
     opening: Mutex<()>,
-    /// By folder name of the space.
-    embedders: Mutex<HashMap<String, Arc<dyn Embedder>>>,
     writes: Mutex<Option<Arc<Writes>>>,
     /// By whether documents and memories may be changed.
     pub tools: Mutex<HashMap<bool, (mcp::Server, mcp::HttpService)>>,
@@ -68,7 +66,6 @@ impl House {
             tenant,
             held: RwLock::new(None),
             opening: Mutex::new(()),
-            embedders: Mutex::new(HashMap::new()),
             writes: Mutex::new(None),
             tools: Mutex::default(),
         }
@@ -114,16 +111,10 @@ impl House {
         Ok(snapshot)
     }
 
-    /// The embedder of a snapshot's space, opened once; `None`: it has no vectors, or words alone are asked for.
+    /// The embedder of a snapshot's space; `None`: it has no vectors, or words alone are asked for.
     pub fn embedder(&self, state: &State, snapshot: &Snapshot, mode: Mode) -> Result<Option<Arc<dyn Embedder>>> {
-        let Some(space) = snapshot.space().filter(|_| mode != Mode::Lexical) else { return Ok(None) };
-        let mut known = self.embedders.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(embedder) = known.get(&space.folder()) {
-            return Ok(Some(Arc::clone(embedder)));
-        }
-        let embedder = state.options().models.embedder(space)?;
-        known.insert(space.folder(), Arc::clone(&embedder));
-        Ok(Some(embedder))
+        let space = snapshot.space().filter(|_| mode != Mode::Lexical);
+        space.map(|space| state.embedder(space)).transpose()
     }
 
     /// As [`embedder`](Self::embedder), for what is added: it lets searches go first.
@@ -154,12 +145,7 @@ impl House {
         if let Some(parent) = self.dir.parent().filter(|parent| !parent.as_os_str().is_empty()) {
             make_private(parent)?;
         }
-        let index = Index::create(&self.dir, &settings)?;
-        if let Some(embedder) = embedder {
-            let mut known = self.embedders.lock().unwrap_or_else(PoisonError::into_inner);
-            known.insert(embedder.space().folder(), embedder);
-        }
-        Ok(index)
+        Ok(Index::create(&self.dir, &settings)?)
     }
 
     /// The writing thread: all changes of this process go through it, and those that come together share a commit.

@@ -21,7 +21,10 @@ use super::{
     rate::Rates,
     sync::Sessions,
 };
-use crate::{index::Snapshot, retrieve::Query};
+use crate::{index::Snapshot, model::Embedder, retrieve::Query, types::EmbeddingSpace};
+
+/// A model, once it was opened.
+type Opened = Mutex<Option<Arc<dyn Embedder>>>;
 
 /// Uploads at once.
 const UPLOADS: usize = 3;
@@ -40,6 +43,8 @@ pub(super) struct Inner {
     answers: Gate,
     /// Bodies of files are held in memory, so few come in at once.
     pub uploads: Gate,
+    /// By folder name of the space: tenants share a model, and who opens one keeps nobody from another.
+    embedders: Mutex<HashMap<String, Arc<Opened>>>,
     /// Gates of each tenant: half of each, so that none takes all.
     shares: Mutex<HashMap<String, Arc<(Gate, Gate)>>>,
     pub metrics: Metrics,
@@ -83,6 +88,7 @@ impl State {
             answers: Gate::new(limits.in_flight, limits.queue),
             uploads: Gate::new(UPLOADS, limits.queue),
             shares: Mutex::new(HashMap::new()),
+            embedders: Mutex::new(HashMap::new()),
             main,
             tenants: Mutex::new(HashMap::new()),
             metrics: Metrics::default(),
@@ -143,6 +149,19 @@ impl State {
             all &= house.close(within.saturating_sub(begun.elapsed()));
         }
         all
+    }
+
+    /// The embedder of a space, opened with the first who needs it.
+    pub fn embedder(&self, space: &EmbeddingSpace) -> Result<Arc<dyn Embedder>> {
+        let place = {
+            let mut known = self.0.embedders.lock().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(known.entry(space.folder()).or_default())
+        };
+        let mut embedder = place.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(embedder) = &*embedder {
+            return Ok(Arc::clone(embedder));
+        }
+        Ok(Arc::clone(embedder.insert(self.options().models.embedder(space)?)))
     }
 
     /// Does blocking work for a caller, at a time when there is room for it. `limit`: after so long from now the caller hears

@@ -34,15 +34,9 @@ pub async fn health() -> Result<Response<Body>> {
 pub async fn ready(Given(state): Given<State>) -> Result<Response<Body>> {
     let nobody = Caller::nobody();
     let house = state.house(&nobody)?;
-    let allow_write = state.options().access.allow_write;
-    let opened = state.blocking(move || {
-        // A server that may write makes the index with the first document.
-        if !house.exists() && (allow_write || house.dir.parent().is_none()) {
-            Ok(())
-        } else {
-            house.snapshot().map(drop)
-        }
-    });
+    // A server that may write makes the index with the first document, and one of tenants needs none of its own.
+    let may_lack = state.options().access.allow_write || state.options().tenants.is_some();
+    let opened = state.blocking(move || if may_lack && !house.exists() { Ok(()) } else { house.snapshot().map(drop) });
     match opened.await {
         Ok(()) => json(&serde_json::json!({ "status": "ready" })),
         // Whoever asks may be anybody: the log has the rest.

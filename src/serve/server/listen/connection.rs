@@ -8,7 +8,7 @@ use std::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU64, AtomicUsize, Ordering},
     },
-    task::{Context, Poll},
+    task::{Context, Poll, Waker},
     time::{Duration, Instant},
 };
 
@@ -50,11 +50,21 @@ pub struct Life {
     /// Since when nothing is in flight.
     idle_since: Mutex<Instant>,
     close: Notify,
+    /// The task that saw it busy: it has to look again when it is not, to begin to count the time.
+    watcher: Mutex<Option<Waker>>,
 }
 
 impl Life {
     pub fn is_busy(&self) -> bool {
         self.busy.load(Ordering::SeqCst) > 0
+    }
+
+    /// As [`is_busy`](Self::is_busy); if so, the task is woken when it changes.
+    pub fn watch_busy(&self, context: &Context<'_>) -> bool {
+        let mut watcher = self.watcher.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_busy = self.is_busy();
+        *watcher = is_busy.then(|| context.waker().clone());
+        is_busy
     }
 }
 
@@ -88,8 +98,12 @@ impl Connections {
     /// is one more than there may be: it is told to come again by the gates.
     pub fn open(self: &Arc<Self>) -> Connection {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
-        let life =
-            Arc::new(Life { busy: AtomicUsize::new(0), idle_since: Mutex::new(Instant::now()), close: Notify::new() });
+        let life = Arc::new(Life {
+            busy: AtomicUsize::new(0),
+            idle_since: Mutex::new(Instant::now()),
+            watcher: Mutex::new(None),
+            close: Notify::new(),
+        });
         let mut open = self.lock();
         if open.len() >= self.limits.connections {
             let since = |life: &Life| *life.idle_since.lock().unwrap_or_else(PoisonError::into_inner);
@@ -119,6 +133,9 @@ impl Drop for Busy {
     fn drop(&mut self) {
         *self.0.idle_since.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
         self.0.busy.fetch_sub(1, Ordering::SeqCst);
+        if let Some(watcher) = self.0.watcher.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            watcher.wake();
+        }
     }
 }
 

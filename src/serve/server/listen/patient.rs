@@ -95,7 +95,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
             }
             return Poll::Ready(result);
         }
-        if self.life.is_busy() {
+        if self.life.watch_busy(context) {
             self.phase = Phase::Busy;
             return Poll::Pending;
         }
