@@ -97,12 +97,12 @@ fn help_names_verbs_that_work_and_no_others() {
     let house = House::new();
     let help = house.rag(["--help"]).ok().stdout;
     let verbs = "ingest query ask check status list show rm why why-not verify compact reembed migrate doctor export import eval tune \
-                 config completions man";
+                 serve mcp config completions man";
     for verb in verbs.split(' ') {
         assert!(help.contains(&format!("\n  {verb} ")), "{verb}");
         house.rag([verb, "--help"]).ok();
     }
-    for absent in ["serve", "mcp", "proxy", "__extract", "--watch", "--rerank"] {
+    for absent in ["proxy", "__extract", "--watch", "--rerank"] {
         assert!(!help.contains(absent), "{absent}");
     }
     assert!(house.rag(["--version"]).ok().stdout.starts_with("rag "));
