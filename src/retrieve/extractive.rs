@@ -80,6 +80,8 @@ struct Candidate {
     money: bool,
     /// It is running text, of which a paragraph can be shown.
     prose: bool,
+    /// It was given its paragraph.
+    paragraph: bool,
     /// A line that ends without a full stop: a title, a caption, a signature.
     fragment: bool,
     /// Fields with their names, which has words of many kinds.
@@ -165,10 +167,11 @@ pub(super) fn extract(
         let passage = &passages[candidate.chunk];
         candidate.range = paragraph(&units[candidate.chunk], candidate.range.clone(), passage.record().text.len());
         candidate.shown = passage.text[candidate.range.clone()].to_owned();
+        candidate.paragraph = true;
     }
-    let chosen = choose(candidates);
+    let chosen: Vec<Candidate> = choose(candidates);
     let relevance = chosen.iter().filter_map(|c| c.relevance).reduce(f32::max);
-    Ok((!chosen.is_empty()).then(|| Extract { relevance, ..write(chosen, passages) }))
+    Ok((!chosen.is_empty()).then(|| Extract { relevance, ..write(chosen, passages, &units) }))
 }
 
 /// A chunk as a passage; with the next one if it ends where a list or code is about to begin.
@@ -320,6 +323,7 @@ fn collect(chunk: usize, passage: &Passage, question: &str, idf: &Idf, candidate
             chunk,
             figure: has_figure(quote, &lang),
             money: has_money(&shown, &lang),
+            paragraph: false,
             prose: matches!(kind, Kind::Prose | Kind::Item) && !is_record(quote) && found.len() <= MAX_WORDS,
             fragment: kind == Kind::Prose && is_fragment(quote),
             record: kind == Kind::Prose && is_record(quote),
@@ -571,7 +575,7 @@ fn alike(a: &Candidate, b: &Candidate) -> f32 {
 }
 
 /// Numbers the passages by first use and writes the sentences one under the other.
-fn write(chosen: Vec<Candidate>, passages: Vec<Passage>) -> Extract {
+fn write(chosen: Vec<Candidate>, passages: Vec<Passage>, units: &[Vec<Unit>]) -> Extract {
     let mut order: Vec<usize> = Vec::new();
     for chunk in chosen.iter().map(|c| c.chunk).chain(0..passages.len()) {
         if !order.contains(&chunk) {
@@ -582,34 +586,44 @@ fn write(chosen: Vec<Candidate>, passages: Vec<Passage>) -> Extract {
     let mut sentences = Vec::new();
     for candidate in chosen {
         let passage = &passages[candidate.chunk];
-        // What spans two chunks is quoted by its longer part: between them the document may have other bytes than we.
-        let parts =
-            passage.quotable().map(|whole| candidate.range.start.max(whole.start)..candidate.range.end.min(whole.end));
-        let Some(quoted) = parts.filter(|part| !part.is_empty()).max_by_key(Range::len) else { continue };
-        let Some(span) = passage.document_span(quoted.clone()) else { continue };
         let n = order.iter().position(|chunk| *chunk == candidate.chunk).map_or(0, |at| at as u32 + 1);
-        if !text.is_empty() {
-            text.push_str("\n\n");
+        // Each sentence of a paragraph has its own marker: it is checked by itself.
+        let inside = |unit: &&Unit| candidate.range.start <= unit.range.start && unit.range.end <= candidate.range.end;
+        let of_paragraph: Vec<Range<usize>> =
+            units[candidate.chunk].iter().filter(inside).map(|unit| unit.range.clone()).collect();
+        let parts: Vec<(Range<usize>, String)> = if candidate.prose && candidate.paragraph && of_paragraph.len() > 1 {
+            of_paragraph.into_iter().map(|part| (part.clone(), passage.text[part].to_owned())).collect()
+        } else {
+            vec![(candidate.range, candidate.shown)]
+        };
+        for (at, (range, shown)) in parts.into_iter().enumerate() {
+            // What spans two chunks is quoted by its longer part: between them the document may have other bytes than we.
+            let own = passage.quotable().map(|whole| range.start.max(whole.start)..range.end.min(whole.end));
+            let Some(quoted) = own.filter(|part| !part.is_empty()).max_by_key(Range::len) else { continue };
+            let Some(span) = passage.document_span(quoted.clone()) else { continue };
+            if !text.is_empty() {
+                text.push_str(if at > 0 { " " } else { "\n\n" });
+            }
+            let start = text.len();
+            let code = shown.trim_end().ends_with("```");
+            let shown = format!("{shown}{}[{n}]", if code { "\n" } else { " " });
+            text.push_str(&shown);
+            let quote = passage.text[quoted].to_owned();
+            sentences.push(Sentence {
+                text: shown,
+                range: start..text.len(),
+                citations: vec![Citation {
+                    n,
+                    support: Support::Supported,
+                    score: 1.0,
+                    quote,
+                    quote_span: span,
+                    attached: false,
+                }],
+                state: Support::Supported,
+                reason: None,
+            });
         }
-        let start = text.len();
-        let code = candidate.shown.trim_end().ends_with("```");
-        let shown = format!("{}{}[{n}]", candidate.shown, if code { "\n" } else { " " });
-        text.push_str(&shown);
-        let quote = passage.text[quoted].to_owned();
-        sentences.push(Sentence {
-            text: shown,
-            range: start..text.len(),
-            citations: vec![Citation {
-                n,
-                support: Support::Supported,
-                score: 1.0,
-                quote,
-                quote_span: span,
-                attached: false,
-            }],
-            state: Support::Supported,
-            reason: None,
-        });
     }
     let mut numbered: Vec<Passage> = Vec::new();
     for (n, chunk) in (1..).zip(order) {
