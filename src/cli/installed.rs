@@ -49,7 +49,7 @@ pub fn embedder_of(space: &EmbeddingSpace, index: PathBuf, many: bool) -> Result
         let digits = space.sha256.get(..12).unwrap_or(&space.sha256);
         let error =
             index::Error::Space { path: index, found: space.model.clone(), expected: "an installed model".into() };
-        return Err(Failure::from(error).replace_hint(&format!(
+        return Err(Failure::from(error).replace_hint(format!(
             "install it with `rag models add {} --from FOLDER` (sha256 {digits}…), search with `--mode lexical`, or `rag reembed`",
             space.model
         )));

@@ -146,8 +146,8 @@ mod tests {
     /// A script that stands for a program.
     fn script(folder: &Path, name: &str, body: &str) -> PathBuf {
         let path = folder.join(name);
-        fs::write(&path, format!("#!/bin/sh\n{body}\n")).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        fs::write(&path, format!("#!/bin/sh\n{body}\n")).expect("written");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("its own file");
         path
     }
 

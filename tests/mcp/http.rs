@@ -183,6 +183,7 @@ fn options(index_dir: &Path, home: &Path) -> Options {
             stream: false,
             history: Vec::new(),
             system: None,
+            datamark: false,
         },
         query,
         writer: WriterOptions { wait: PATIENCE, command: "test".into(), ..WriterOptions::default() },

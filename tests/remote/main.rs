@@ -1,7 +1,7 @@
 //! Remote mode as a user runs it: the same command lines against an index here and against a server that has it.
 
 #![cfg(all(feature = "serve", unix))]
-#![allow(clippy::unwrap_used, clippy::print_stdout)]
+#![allow(clippy::unwrap_used, clippy::print_stderr, clippy::print_stdout)]
 
 mod broken;
 #[path = "../it/house.rs"]

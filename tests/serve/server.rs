@@ -68,6 +68,7 @@ pub fn options(index: PathBuf) -> Options {
         stream: true,
         history: Vec::new(),
         system: None,
+        datamark: false,
     };
     let ingest = ingest::Options {
         paths: vec![],

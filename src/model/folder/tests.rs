@@ -42,7 +42,7 @@ fn the_built_in_model_from_a_folder_makes_the_same_vectors() {
         install(models.path(), "mine", &From::Folder(from.path()), None, &keep, &mut nothing).expect("installed");
     let built_in = registry::built_in().expect("onnx is on");
     assert_eq!(made.card.sha256, built_in.sha256);
-    assert_eq!(installed(models.path()).expect("listed"), [made.clone()]);
+    assert_eq!(installed(models.path()).expect("listed"), std::slice::from_ref(&made));
     assert!(checked(&made).expect("read"));
     let ours = OnnxEmbedder::built_in(Profile::OneShot).expect("loaded");
     let theirs = FolderEmbedder::load(&made.folder, "mine", false).expect("loaded");

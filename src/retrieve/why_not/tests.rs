@@ -31,7 +31,8 @@ fn each_reason_is_told_from_the_others() {
     let twins = ["first.md", "copy.md"].map(|path| why(&house, path, &asked()));
     assert_eq!(twins.iter().filter(|twin| twin.found == Some(1) && twin.kept.is_none()).count(), 1, "{twins:?}");
     assert_eq!(twins.iter().filter(|twin| matches!(twin.kept, Some(Kept::Copy { .. }))).count(), 1, "{twins:?}");
-    let cases: [(&str, Query, &dyn Fn(&Kept) -> bool); 7] = [
+    type Wanted<'w> = &'w dyn Fn(&Kept) -> bool;
+    let cases: [(&str, Query, Wanted<'_>); 7] = [
         ("far.md", Query { mode: Mode::Lexical, ..asked() }, &|kept| *kept == Kept::NoWord),
         ("far.md", asked(), &|kept| matches!(kept, Kept::Depth { depth: 100 })),
         ("first.md", Query { filter: Some("path:many.txt".into()), ..asked() }, &|kept| *kept == Kept::Filter),

@@ -43,10 +43,13 @@ fn needed(name: &str) -> Result<PathBuf, Failure> {
 fn find(name: &str) -> Option<PathBuf> {
     let path = env::os(env::PATH)?;
     let name = format!("{name}{}", std::env::consts::EXE_SUFFIX);
-    std::env::split_paths(&path).filter(|folder| folder.is_absolute()).map(|folder| folder.join(&name)).find(is_program)
+    std::env::split_paths(&path)
+        .filter(|folder| folder.is_absolute())
+        .map(|folder| folder.join(&name))
+        .find(|path| is_program(path))
 }
 
-fn is_program(path: &PathBuf) -> bool {
+fn is_program(path: &Path) -> bool {
     is_executable(path).unwrap_or(false)
 }
 
