@@ -1,6 +1,7 @@
 //! `rag ingest`: makes the index agree with what is on disk.
 
-pub mod programs;
+mod programs;
+pub mod settings;
 mod sources;
 mod there;
 mod watch;
@@ -9,7 +10,7 @@ use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use rag::{
     ingest::{
-        self, Loaders, Options,
+        self, Options,
         extract::{Passwords, Worker},
     },
     serve::wire::IngestReport,
@@ -144,41 +145,37 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
     }
     let config = &context.config;
     let place = &context.place;
-    let settings = |flags: &[String], key: &str| if flags.is_empty() { config.list(key) } else { flags.to_vec() };
-    let jobs = args.jobs.map(usize::from).or(config.number("ingest.jobs")).filter(|&jobs| jobs > 0);
-    let max_file_bytes = args.max_file_size.or(config.size("ingest.max_file_size")).unwrap_or(512 << 20);
+    let settings = settings::configured(place, config)?;
+    let given = |flags: &[String], set: &[String]| if flags.is_empty() { set.to_vec() } else { flags.to_vec() };
+    let max_file_bytes = args.max_file_size.unwrap_or(settings.max_file_bytes);
     let mut passwords = args.password.clone();
     passwords.extend(env::text(env::PASSWORD));
     let sources = Sources::of(&args, max_file_bytes)?;
-    let chunk_tokens = args.chunk_tokens.map_or_else(|| config.chunk_tokens(), usize::from);
+    let chunk_tokens = args.chunk_tokens.map_or(settings.chunk_tokens, usize::from);
     let options = Options {
         paths: sources.paths,
         given: sources.given,
         pages: sources.pages,
-        home: place.home(),
-        index_dir: place.dir.clone(),
         collection: args.collection.clone(),
-        include: settings(&args.include, "ingest.include"),
-        exclude: settings(&args.exclude, "ingest.exclude"),
+        include: given(&args.include, &settings.include),
+        exclude: given(&args.exclude, &settings.exclude),
         ignore_rules: !args.no_ignore,
-        hidden: args.hidden || config.bool("ingest.hidden"),
-        follow: args.follow || config.bool("ingest.follow"),
+        hidden: args.hidden || settings.hidden,
+        follow: args.follow || settings.follow,
         max_file_bytes,
         tags: args.tag.iter().cloned().collect::<BTreeMap<_, _>>(),
         chunk_tokens,
         chunk_overlap: args.chunk_overlap.map_or_else(|| config.chunk_overlap(chunk_tokens), usize::from),
-        jobs: jobs.or(std::thread::available_parallelism().ok().map(|n| n.get())).unwrap_or(1),
+        jobs: args.jobs.map(usize::from).filter(|&jobs| jobs > 0).unwrap_or(settings.jobs),
         dry_run: args.dry_run,
-        loaders: Loaders::of(&config.list("ingest.loaders"))
-            .map_err(|error| Failure::usage(error.to_string()).hint("the setting is `ingest.loaders`"))?,
         page_readers: programs::page_readers(args.ocr, args.ocr_languages.as_deref(), config)?,
-        archives: args.archives || config.bool("ingest.archives"),
+        archives: args.archives || settings.archives,
         passwords: Passwords::new(passwords),
         retry_failed: args.retry_failed,
         prune: !args.no_prune,
         allow_empty: args.allow_empty,
-        file_timeout: args.file_timeout.or(config.time("ingest.file_timeout")).unwrap_or(Duration::from_secs(60)),
-        worker: worker()?,
+        file_timeout: args.file_timeout.unwrap_or(settings.file_timeout),
+        ..settings
     };
     let cancel = context.remote.as_ref().map_or_else(Cancel::default, |remote| remote.cancel().clone());
     if !args.watch {

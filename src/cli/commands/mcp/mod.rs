@@ -52,15 +52,14 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
 
 #[cfg(feature = "serve")]
 fn options(context: &Context, args: &Args) -> Result<rag::serve::mcp::Options, Failure> {
-    use std::{collections::BTreeMap, sync::Arc};
+    use std::sync::Arc;
 
     use rag::{
-        ingest::{self, Loaders, PageReaders, extract::Passwords},
+        ingest::{self, PageReaders},
         retrieve::Query,
     };
 
-    use super::{ask, ingest::worker, query::SearchArgs};
-    use crate::cli::env;
+    use super::{ask, ingest::settings::configured, query::SearchArgs};
 
     let (config, place) = (&context.config, &context.place);
     if place.exists() {
@@ -74,8 +73,6 @@ fn options(context: &Context, args: &Args) -> Result<rag::serve::mcp::Options, F
         }
     }
     let here = std::env::current_dir().ok();
-    let chunk_tokens = config.chunk_tokens();
-    let jobs = config.number("ingest.jobs").filter(|&jobs| jobs > 0);
     let search = SearchArgs::default();
     Ok(rag::serve::mcp::Options {
         allow_write: args.allow_write,
@@ -83,35 +80,7 @@ fn options(context: &Context, args: &Args) -> Result<rag::serve::mcp::Options, F
         roots: args.root.clone(),
         trust_roots: true,
         home: place.home().or(here),
-        ingest: ingest::Options {
-            paths: Vec::new(),
-            given: Vec::new(),
-            pages: Vec::new(),
-            home: place.home(),
-            index_dir: place.dir.clone(),
-            collection: "default".to_owned(),
-            include: config.list("ingest.include"),
-            exclude: config.list("ingest.exclude"),
-            ignore_rules: true,
-            hidden: config.bool("ingest.hidden"),
-            follow: false,
-            max_file_bytes: config.size("ingest.max_file_size").unwrap_or(512 << 20),
-            tags: BTreeMap::new(),
-            chunk_tokens,
-            chunk_overlap: config.chunk_overlap(chunk_tokens),
-            jobs: jobs.or(std::thread::available_parallelism().ok().map(|n| n.get())).unwrap_or(1),
-            dry_run: false,
-            loaders: Loaders::of(&config.list("ingest.loaders"))
-                .map_err(|error| Failure::usage(error.to_string()).hint("the setting is `ingest.loaders`"))?,
-            page_readers: PageReaders::default(),
-            archives: config.bool("ingest.archives"),
-            passwords: Passwords::new(env::text(env::PASSWORD).into_iter().collect()),
-            retry_failed: false,
-            prune: true,
-            allow_empty: false,
-            file_timeout: config.time("ingest.file_timeout").unwrap_or(Duration::from_secs(60)),
-            worker: worker()?,
-        },
+        ingest: ingest::Options { follow: false, page_readers: PageReaders::default(), ..configured(place, config)? },
         query: Query { ..search.to_query(String::new(), config, 10) },
         ask: ask::configured(config)?,
         writer: place.writer_options(args.wait),
