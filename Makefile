@@ -15,7 +15,7 @@ help:
 	@echo "make corpus-report   what the readers of each format find in real documents (../shared/corpus), and cost"
 	@echo "make test-kernels    the kernels of CPUs that this one is not, in emulators"
 	@echo "make soak    fill, change, merge and ask for SOAK_SECONDS (300): nothing may grow"
-	@echo "make fuzz    random bytes as vector files, for FUZZ_SECONDS (60)"
+	@echo "make fuzz    random bytes as vector files, documents, filters, streams and indexes, FUZZ_SECONDS (60) each"
 
 demo:
 	$(CARGO) build --release --locked
@@ -68,7 +68,9 @@ soak:
 FUZZ_SECONDS ?= 60
 fuzz:
 	cargo install --quiet cargo-fuzz
-	cd fuzz && RUSTC_BOOTSTRAP=1 cargo fuzz run vector_files -- -max_total_time=$(FUZZ_SECONDS) -max_len=65536
+	cd fuzz && for target in vector_files documents texts open_index; do \
+	  RUSTC_BOOTSTRAP=1 cargo fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS) -max_len=65536 -rss_limit_mb=4096 || exit 1; \
+	done
 
 clean:
 	$(CARGO) clean

@@ -8,8 +8,9 @@ use std::{
 };
 
 use rag::{
-    model::{self, Chat, ChatRequest, Completion, Finish, Usage},
+    model::{self, Chat, ChatRequest, Completion, Embedder, Finish, Usage, fake::FakeEmbedder},
     serve::server::Limits,
+    types::EmbeddingSpace,
 };
 use serde_json::json;
 
@@ -139,6 +140,14 @@ struct Held {
 }
 
 impl Held {
+    /// Counts who comes, and lets nobody go on before the release.
+    fn hold(&self) {
+        let mut state = self.state.lock().unwrap();
+        state.0 += 1;
+        self.changed.notify_all();
+        drop(self.changed.wait_while(state, |(_, released)| !*released).unwrap());
+    }
+
     fn wait_for_asked(&self, wanted: usize) {
         let state = self.state.lock().unwrap();
         drop(self.changed.wait_while(state, |(asked, _)| *asked < wanted).unwrap());
@@ -152,10 +161,7 @@ impl Held {
 
 impl Chat for Held {
     fn chat(&self, _: &ChatRequest, on_text: &mut dyn FnMut(&str) -> ControlFlow<()>) -> model::Result<Completion> {
-        let mut state = self.state.lock().unwrap();
-        state.0 += 1;
-        self.changed.notify_all();
-        drop(self.changed.wait_while(state, |(_, released)| !*released).unwrap());
+        self.hold();
         let text = "The quay is closed on Mondays [1].".to_owned();
         let _ = on_text(&text);
         Ok(Completion { text, finish: Finish::Stop, usage: Usage::default(), model: None })
@@ -174,7 +180,7 @@ fn with_held(limit: impl FnOnce(&mut Limits)) -> (Server, Arc<Held>) {
     let held = Arc::new(Held::default());
     let chat = Arc::clone(&held);
     let server = Server::with(|options| {
-        options.models = Arc::new(Fakes { chat: Some(chat) });
+        options.models = Arc::new(Fakes { chat: Some(chat), ..Fakes::default() });
         limit(&mut options.limits);
     });
     server.add("a.md", "The quay is closed on Mondays.");
@@ -241,10 +247,49 @@ fn what_is_in_flight_is_answered_when_the_server_stops() {
 
 #[test]
 fn a_query_that_takes_too_long_is_told_so() {
-    let server = Server::with(|options| options.limits.query_timeout = Duration::ZERO);
+    let late = Arc::new(Late(Held::default(), FakeEmbedder::new()));
+    let embedder: Arc<dyn Embedder> = late.clone();
+    let server = Server::with(|options| {
+        options.models = Arc::new(Fakes { embedder: Some(embedder), ..Fakes::default() });
+        options.limits.query_timeout = Duration::from_millis(50);
+    });
     server.add("a.md", "the quay is closed");
-    let late = server.client().post("/v1/query", &json!({ "text": "quay" })).is(408);
-    assert_eq!(late.problem(), "timeout");
+    let answer = server.client().post("/v1/query", &json!({ "text": "quay" })).is(408);
+    assert_eq!(answer.problem(), "timeout");
+    late.0.release();
+    // What was late is over, and takes nobody's place.
+    late.0.wait_for_asked(1);
+    server.client().get("/v1/status").ok();
+}
+
+/// Embeds passages at once, and queries when it is told to.
+struct Late(Held, FakeEmbedder);
+
+impl Embedder for Late {
+    fn space(&self) -> &EmbeddingSpace {
+        self.1.space()
+    }
+
+    fn embed_passages(&self, texts: &[&str]) -> model::Result<Vec<f32>> {
+        self.1.embed_passages(texts)
+    }
+
+    fn embed_query(&self, text: &str) -> model::Result<Vec<f32>> {
+        self.0.hold();
+        self.1.embed_query(text)
+    }
+
+    fn concurrency(&self) -> usize {
+        self.1.concurrency()
+    }
+
+    fn batch_size(&self) -> usize {
+        self.1.batch_size()
+    }
+
+    fn backend(&self) -> String {
+        self.1.backend()
+    }
 }
 
 #[test]

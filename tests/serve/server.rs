@@ -24,15 +24,23 @@ use super::http::Client;
 #[derive(Default)]
 pub struct Fakes {
     pub chat: Option<Arc<dyn Chat>>,
+    /// In place of the one that is at once done; of the same space.
+    pub embedder: Option<Arc<dyn Embedder>>,
+}
+
+impl Fakes {
+    fn embeds(&self) -> Arc<dyn Embedder> {
+        self.embedder.clone().unwrap_or_else(|| Arc::new(FakeEmbedder::new()))
+    }
 }
 
 impl Models for Fakes {
     fn embedder(&self, _: &EmbeddingSpace) -> Result<Arc<dyn Embedder>, Failure> {
-        Ok(Arc::new(FakeEmbedder::new()))
+        Ok(self.embeds())
     }
 
     fn embedder_for_new(&self) -> Result<Option<Arc<dyn Embedder>>, Failure> {
-        Ok(Some(Arc::new(FakeEmbedder::new())))
+        Ok(Some(self.embeds()))
     }
 
     fn chat(&self) -> Result<Option<Arc<dyn Chat>>, Failure> {
