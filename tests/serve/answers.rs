@@ -12,8 +12,9 @@ use super::{
 
 fn with_chat(pieces: &[&str]) -> Server {
     let turns: Vec<Reply> = (0..8).map(|_| Reply::pieces(pieces)).collect();
-    let server =
-        Server::with(|options| options.models = Arc::new(Fakes { chat: Some(Arc::new(ScriptedChat::new(turns))), ..Fakes::default() }));
+    let server = Server::with(|options| {
+        options.models = Arc::new(Fakes { chat: Some(Arc::new(ScriptedChat::new(turns))), ..Fakes::default() })
+    });
     server.add("quay.md", "# Quay\n\nThe quay is closed on Mondays. The ferry sails at six.");
     server
 }
@@ -63,8 +64,9 @@ fn n10_what_the_model_s_server_says_stays_between_it_and_us() {
         Reply::error(rag::model::Error::Unauthorized { url: url.clone(), status: 401 }),
         Reply::error(rag::model::Error::Refused { url, status: 500, message: "x".repeat(5000) }),
     ];
-    let server =
-        Server::with(|options| options.models = Arc::new(Fakes { chat: Some(Arc::new(ScriptedChat::new(turns))), ..Fakes::default() }));
+    let server = Server::with(|options| {
+        options.models = Arc::new(Fakes { chat: Some(Arc::new(ScriptedChat::new(turns))), ..Fakes::default() })
+    });
     server.add("quay.md", "The quay is closed on Mondays.");
     let ask = || server.client().post("/v1/ask", &json!({ "text": "When is the quay closed?" }));
     let refused = ask().is(502);

@@ -19,8 +19,9 @@ fn left_out(what: &str, how: &str) {
 
 fn server() -> Server {
     let replies: Vec<Reply> = (0..16).map(|_| Reply::pieces(&["The quay is ", "closed on Mondays", " [1]."])).collect();
-    let server =
-        Server::with(|options| options.models = Arc::new(Fakes { chat: Some(Arc::new(ScriptedChat::new(replies))), ..Fakes::default() }));
+    let server = Server::with(|options| {
+        options.models = Arc::new(Fakes { chat: Some(Arc::new(ScriptedChat::new(replies))), ..Fakes::default() })
+    });
     server.add("quay.md", "# Quay\n\nThe quay is closed on Mondays. The ferry sails at six.");
     server
 }

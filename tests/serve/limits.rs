@@ -180,7 +180,7 @@ fn with_held(limit: impl FnOnce(&mut Limits)) -> (Server, Arc<Held>) {
     let held = Arc::new(Held::default());
     let chat = Arc::clone(&held);
     let server = Server::with(|options| {
-        options.models = Arc::new(Fakes { chat: Some(chat), ..Fakes::default(), ..Fakes::default() });
+        options.models = Arc::new(Fakes { chat: Some(chat), ..Fakes::default() });
         limit(&mut options.limits);
     });
     server.add("a.md", "The quay is closed on Mondays.");
