@@ -5,6 +5,8 @@
 
 use std::ops::Range;
 
+use super::words::WordList;
+
 /// What a unit of text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -234,10 +236,12 @@ fn after_markers(text: &str, from: usize, to: usize) -> usize {
 const MAX_MARKER_BYTES: usize = 24;
 
 /// Words that a full stop follows without ending the sentence, in lower case without the stop.
-const ABBREVIATIONS: &str = "mr mrs ms dr prof sr jr st vs etc e.g i.e cf al fig figs eq no nos vol pp p ed eds approx dept est ext \
+static ABBREVIATIONS: WordList = WordList::new(
+    "mr mrs ms dr prof sr jr st vs etc e.g i.e cf al fig figs eq no nos vol pp p ed eds approx dept est ext \
     inc ltd co corp jan feb mar apr jun jul aug sep sept oct nov dec mon tue wed thu fri sat sun a.m p.m u.s u.k \
     z.b bzw ca d.h u.a usw vgl abs art bd nr str tel evtl ggf inkl zzgl std min max sog u.u z.t dipl ing hr fr \
-    sra srta ud uds pág núm av m mme mlle bsp tab kap sec ch gen col lt sgt capt rev hon";
+    sra srta ud uds pág núm av m mme mlle bsp tab kap sec ch gen col lt sgt capt rev hon",
+);
 
 /// The full stop at `at` does not end the sentence that begins at `start`.
 fn goes_on(text: &str, start: usize, at: usize, letter: char, rest: &str) -> bool {
@@ -272,7 +276,7 @@ fn goes_on(text: &str, start: usize, at: usize, letter: char, rest: &str) -> boo
     if word.bytes().all(|b| b.is_ascii_digit()) && word.len() <= 2 && !word.is_empty() {
         return next.split_whitespace().next().is_some_and(super::verify::is_month);
     }
-    ABBREVIATIONS.split_whitespace().any(|known| known == lower)
+    ABBREVIATIONS.has(&lower)
         && !(["etc", "usw", "a.m", "p.m", "inc", "ltd", "co", "corp", "sun", "sat"].contains(&lower.as_str())
             && next.split_whitespace().next().is_some_and(|w| STARTERS.contains(&w)))
 }

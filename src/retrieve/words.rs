@@ -3,7 +3,7 @@
 //! Useful for: comparing an answer with a passage, a sentence with a question, a chunk with a chunk. Not for: searching
 //! an index, which has an analyser of its own.
 
-use std::{collections::HashSet, ops::Range};
+use std::{collections::HashSet, ops::Range, sync::OnceLock};
 
 use tantivy::tokenizer::{Language, RawTokenizer, Stemmer, StopWordFilter, TextAnalyzer, TokenStream};
 use unicode_normalization::UnicodeNormalization;
@@ -21,6 +21,23 @@ pub(super) struct Word {
     pub stop: bool,
 }
 
+/// Words that are asked for often: laid out for that when they are first asked for.
+pub(super) struct WordList {
+    words: &'static str,
+    set: OnceLock<HashSet<&'static str>>,
+}
+
+impl WordList {
+    /// `words`: divided by white space, in the form they are compared in.
+    pub const fn new(words: &'static str) -> Self {
+        Self { words, set: OnceLock::new() }
+    }
+
+    pub fn has(&self, word: &str) -> bool {
+        self.set.get_or_init(|| self.words.split_whitespace().collect()).contains(word)
+    }
+}
+
 /// Stemmer and function words of one language; English where the language is unknown or has none.
 pub(super) struct Tongue {
     stem: TextAnalyzer,
@@ -30,7 +47,8 @@ pub(super) struct Tongue {
 }
 
 /// Function words of English that carry no fact. Negations are among them: they are judged by themselves.
-const ENGLISH_STOP: &str = "a about above according after again against all also although always am an and another any are \
+static ENGLISH_STOP: WordList = WordList::new(
+    "a about above according after again against all also although always am an and another any are \
     aren't around as at be became because become been before being below between both but by came can cannot can't come \
     could couldn't did didn't do does doesn't doing don't down due during each either else etc ever every few for from \
     further get gets getting give given gives go goes got had hadn't has hasn't have haven't having he he's her here hers \
@@ -40,13 +58,16 @@ const ENGLISH_STOP: &str = "a about above according after again against all also
     she should shouldn't since so some such t than that that's the their theirs them themselves then there there's \
     therefore these they they're this those through thus to too toward towards under unless until up upon us use used \
     uses using very via was wasn't we well were weren't what whatever when where whether which while who whom whose why \
-    will with within without won't would wouldn't yes yet you your yours yourself yourselves passage passages";
+    will with within without won't would wouldn't yes yet you your yours yourself yourselves passage passages",
+);
 
 /// Question words of other languages, which their lists of function words lack in part.
-const QUESTION_WORDS: &str = "wann wie wo wer wen wem was warum weshalb welche welcher welches wieviel wieviele woher wohin \
+static QUESTION_WORDS: WordList = WordList::new(
+    "wann wie wo wer wen wem was warum weshalb welche welcher welches wieviel wieviele woher wohin \
     cuándo cómo dónde quién quiénes qué cuál cuáles cuánto cuánta cuántos cuántas porqué \
     quand comment où qui quel quelle quels quelles combien pourquoi quando come dove chi quale quali quanto quanti perché \
-    wanneer hoe waar wie wat waarom hoeveel когда как где кто что почему сколько какой какая какие";
+    wanneer hoe waar wie wat waarom hoeveel когда как где кто что почему сколько какой какая какие",
+);
 
 /// Function characters of Chinese and particles of Japanese: a pair that holds one is no word.
 const CJK_STOP: &str = "的了是在和与及或也都就而着被把对从到于以之其这那您你我他她它们吗呢吧はがをにでとのもへやかねよ";
@@ -131,7 +152,7 @@ impl Tongue {
 
     /// Whether a normalised word is a function word of this language, or of English where the text is English.
     pub fn is_stop(&mut self, norm: &str) -> bool {
-        if !self.english && QUESTION_WORDS.split_whitespace().any(|word| word == norm) {
+        if !self.english && QUESTION_WORDS.has(norm) {
             return true;
         }
         match &mut self.stop {
@@ -139,7 +160,7 @@ impl Tongue {
                 let mut stream = stop.token_stream(norm);
                 !stream.advance()
             }
-            None => self.english && english_stop().contains(norm),
+            None => self.english && ENGLISH_STOP.has(norm),
         }
     }
 }
@@ -173,18 +194,23 @@ fn regular(norm: &str) -> &str {
     forms.get(norm).copied().unwrap_or(norm)
 }
 
-fn english_stop() -> &'static HashSet<&'static str> {
-    static STOP: std::sync::OnceLock<HashSet<&'static str>> = std::sync::OnceLock::new();
-    STOP.get_or_init(|| ENGLISH_STOP.split_whitespace().collect())
-}
-
 /// NFKC and lower case, with one kind of apostrophe and no possessive ending.
 pub(super) fn normal(word: &str) -> String {
+    if word.is_ascii() {
+        // NFKC leaves it as it is.
+        let norm = word.to_ascii_lowercase();
+        return without_owner(norm);
+    }
     let mut norm = String::with_capacity(word.len());
     for letter in word.nfkc().filter(|&c| !is_invisible(c)) {
         let letter = if letter == '’' { '\'' } else { letter };
         norm.extend(letter.to_lowercase());
     }
+    without_owner(norm)
+}
+
+/// A normalised word without its possessive ending.
+fn without_owner(mut norm: String) -> String {
     if let Some(owner) = norm.strip_suffix("'s").filter(|owner| owner.chars().count() > 2) {
         norm.truncate(owner.len());
     }

@@ -4,7 +4,7 @@
 //! Useful for: catching an answer that flips its passage. Not for: irony, double negation, and conditions; where a clause
 //! denies by a verb (`excludes`, `fails to`) nothing is decided here.
 
-use crate::retrieve::words::{Word, normal};
+use crate::retrieve::words::{Word, WordList, normal};
 
 /// A text's negations, seen against its words.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -23,25 +23,31 @@ pub(super) fn has_scope(lang: &str) -> bool {
 
 /// A word that negates, in lower case.
 pub(in crate::retrieve) fn is_negation(norm: &str) -> bool {
-    const NEGATIONS: &str = "not no never none nobody nothing neither nor cannot nowhere cant wont dont doesnt isnt \
+    static NEGATIONS: WordList = WordList::new(
+        "not no never none nobody nothing neither nor cannot nowhere cant wont dont doesnt isnt \
         nicht kein keine keinen keinem keiner keines nie niemals niemand nichts weder ohne \
         nunca jamás ningún ninguna ninguno nadie nada tampoco sin pas jamais aucun aucune rien ne non mai nessun \
-        nessuno não nem нет не ни никогда niet geen nooit inte aldrig ikke aldri ei değil لا ليس لم لن नहीं";
-    norm.ends_with("n't") || NEGATIONS.split_whitespace().any(|word| word == norm)
+        nessuno não nem нет не ни никогда niet geen nooit inte aldrig ikke aldri ei değil لا ليس لم لن नहीं",
+    );
+    norm.ends_with("n't") || NEGATIONS.has(norm)
 }
 
 /// Words of denial whose scope cannot be told from their place.
-const UNCLEAR: &str = "except excluding exclude excludes excluded unless fail fails failed refuse refuses refused deny denies \
+static UNCLEAR: WordList = WordList::new(
+    "except excluding exclude excludes excluded unless fail fails failed refuse refuses refused deny denies \
     denied lack lacks lacking prohibit prohibits prohibited forbid forbids forbidden prevent prevents prevented impossible \
-    unable without instead rather hardly barely außer ausgeschlossen verboten excepto salvo prohibido sauf interdit";
+    unable without instead rather hardly barely außer ausgeschlossen verboten excepto salvo prohibido sauf interdit",
+);
 
 /// English words that deny the deed which follows them.
-const ENDS: &str = "against stop stops stopped stopping cease ceases ceased quit quits avoid avoids avoided discontinue discontinues \
-    discontinued";
+static ENDS: WordList = WordList::new(
+    "against stop stops stopped stopping cease ceases ceased quit quits avoid avoids avoided discontinue discontinues \
+    discontinued",
+);
 
 /// The words of a clause that deny by themselves, so that the scope of a denial is not plain.
 pub(super) fn unclear_words(words: &[Word]) -> Vec<&str> {
-    let unclear = |word: &&Word| UNCLEAR.split_whitespace().any(|known| known == word.norm);
+    let unclear = |word: &&Word| UNCLEAR.has(&word.norm);
     words.iter().filter(unclear).map(|word| word.stem.as_str()).collect()
 }
 
@@ -49,14 +55,14 @@ pub(super) fn unclear_words(words: &[Word]) -> Vec<&str> {
 pub(super) fn polarity(text: &str, words: &[Word], lang: &str) -> Polarity {
     let mut found = Polarity::default();
     for (at, word) in words.iter().enumerate() {
-        found.unclear |= UNCLEAR.split_whitespace().any(|known| known == word.norm);
+        found.unclear |= UNCLEAR.has(&word.norm);
         if matches!(lang, "zh" | "ja") {
             found.negations += usize::from(negates_cjk(words, at));
             continue;
         }
         // `stopped supporting`, `advise against running`: the deed is denied.
         let deed = words.get(at + 1).is_some_and(|next| next.norm.ends_with("ing") && !next.stop);
-        if lang == "en" && deed && ENDS.split_whitespace().any(|end| end == word.norm) {
+        if lang == "en" && deed && ENDS.has(&word.norm) {
             found.negations += 1;
             found.negated.push(at + 1);
             continue;

@@ -4,7 +4,7 @@
 //! sentence is false; a true paraphrase may have such a word too, so one makes a sentence weak and no more.
 
 use super::{claim::Claim, evidence::Evidence, facts::tells_a_kind};
-use crate::retrieve::words::{Word, is_cjk, same_stem, same_word};
+use crate::retrieve::words::{Word, WordList, is_cjk, same_stem, same_word};
 
 /// Of so many content words one may be new: in a long sentence a connecting word is, as often as not.
 const ONE_NEW_IN: usize = 10;
@@ -13,10 +13,12 @@ const SHARED_LETTERS: usize = 5;
 const SHARED_TENTHS: usize = 7;
 
 /// Words that say nothing of their own about what a sentence is about, by their stems.
-const LIGHT: &str = "done document text sourc section state mention specifi indic describ list note follow answer inform \
+static LIGHT: WordList = WordList::new(
+    "done document text sourc section state mention specifi indic describ list note follow answer inform \
     exampl name current simpli approxim rough total various kind thing way case accord summari refer mean call receiv \
     happen occur exist locat situat consist contain offer provid hold held entitl respect overall addit therefor find \
-    found includ work come came place part know knew known polici manual handbook guid page articl websit report";
+    found includ work come came place part know knew known polici manual handbook guid page articl websit report",
+);
 
 /// English words that stand for one another in documents and answers about them, by their stems.
 const SYNONYMS: &[&str] = &[
@@ -103,7 +105,7 @@ pub(super) fn strange(claim: &Claim, cited: &[&Evidence]) -> Option<String> {
 
 /// The word carries no claim of its own.
 pub(super) fn is_light(word: &Word) -> bool {
-    LIGHT.split_whitespace().any(|light| light == word.stem)
+    LIGHT.has(&word.stem)
 }
 
 fn has_form(evidence: &Evidence, word: &Word) -> bool {
