@@ -12,5 +12,7 @@ fi
 
 [ -d "${RAG_SHARED:-../shared}" ] || echo "left out: the test collections and the corpus (no ../shared beside this checkout)"
 [ -d .venv-test ] || [ -n "${RAG_TEST_ONNXRUNTIME:-}" ] || echo "left out: the built-in model on an ONNX Runtime"
-[ -d .node-test ] || echo "left out: the JavaScript client of OpenAI"
+[ -d .node-test/node_modules/openai ] || echo "left out: the JavaScript client of OpenAI"
+[ -f .node-test/mcp/ready ] || echo "left out: the official clients, the inspector and the conformance suite of MCP"
+[ -d .node-test/page/node_modules ] || echo "left out: the page in a browser"
 [ -d .venv-llm ] || [ -n "${RAG_TEST_LLAMA:-}" ] || echo "left out: a real llama.cpp server"

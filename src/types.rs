@@ -131,8 +131,8 @@ impl Pages {
         let [page, slide, sheet, chapter] = Self::WORDS;
         let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension).to_ascii_lowercase();
         let word = match extension.as_str() {
-            "pptx" | "pptm" | "ppsx" | "ppsm" | "potx" | "odp" | "otp" | "fodp" => slide,
-            "xlsx" | "xlsm" | "xltx" | "xlsb" | "xls" | "ods" | "ots" | "fods" => sheet,
+            "pptx" | "pptm" | "ppsx" | "ppsm" | "potx" | "potm" | "odp" | "otp" | "fodp" => slide,
+            "xlsx" | "xlsm" | "xltx" | "xltm" | "xlsb" | "xls" | "xlt" | "ods" | "ots" | "fods" => sheet,
             "epub" => chapter,
             _ => page,
         };

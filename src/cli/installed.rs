@@ -45,7 +45,13 @@ pub fn embedder(model: &Installed, many: bool) -> Result<Box<dyn Embedder>, Fail
 /// The installed model that an index was embedded with, under whatever name it is installed here.
 pub fn embedder_of(space: &EmbeddingSpace, index: PathBuf, many: bool) -> Result<Box<dyn Embedder>, Failure> {
     let all = installed(&models_dir()?)?;
-    let Some(model) = all.into_iter().find(|model| model.card.sha256 == space.sha256) else {
+    // The same weights may be installed twice, to be used in two ways.
+    let fits = |model: &Installed| {
+        let card = &model.card;
+        (card.sha256.as_str(), card.query_prefix.as_str(), card.passage_prefix.as_str())
+            == (space.sha256.as_str(), space.query_prefix.as_str(), space.passage_prefix.as_str())
+    };
+    let Some(model) = all.into_iter().find(fits) else {
         let digits = space.sha256.get(..12).unwrap_or(&space.sha256);
         let error =
             index::Error::Space { path: index, found: space.model.clone(), expected: "an installed model".into() };

@@ -6,7 +6,6 @@
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     sync::Arc,
-    time::{SystemTime, UNIX_EPOCH},
 };
 
 use super::{
@@ -17,7 +16,7 @@ use super::{
     plan::{self, Plan, Reading, Wanted},
     report::Outcome,
     roots::Roots,
-    survey::Survey,
+    survey::{Survey, now_ns},
     walk::{Found, Name, Place},
 };
 use crate::{
@@ -316,12 +315,6 @@ fn is_below(path: &str, place: &str) -> bool {
 fn same_stat(old: &SourceRecord, file: &ManifestFile) -> bool {
     let Times { mtime_ns, ctime_ns, inode } = file.times;
     (old.size_bytes, old.mtime_ns, old.ctime_ns, old.inode) == (file.size_bytes, mtime_ns, ctime_ns, inode)
-}
-
-/// Nanoseconds since 1970.
-fn now_ns() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
-    i64::try_from(since).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]

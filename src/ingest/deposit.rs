@@ -10,7 +10,7 @@ use std::{
     collections::{BTreeMap, HashMap},
     path::PathBuf,
     sync::Arc,
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::Duration,
 };
 
 use super::{
@@ -31,6 +31,7 @@ use super::{
     pipeline::{chunk_settings, matching_embedder},
     plan::Reading,
     reader::{self, Outcome, Task},
+    survey::now_ns,
     version::Pipeline,
     walk::{Found, Name, Place},
 };
@@ -233,13 +234,12 @@ impl Depositor {
             Content::File { bytes, extension: None } => (bytes.clone(), deposit.name.clone()),
         };
         let size_bytes = bytes.len() as u64;
-        let hash = blake3::hash(&bytes).to_hex();
         let bytes = Bytes { bytes, hint, title: deposit.title.clone(), metadata: BTreeMap::new() };
         let stat = Stat { size_bytes, mtime_ns: now_ns(), ctime_ns: 0, inode: 0 };
         let found = Found { name, place: Place::Given(Arc::new(bytes)), stat };
         let reading = Reading { found, old: None, from: None };
         let outcome = match &deposit.content {
-            Content::Plain(text) => plain(&task, &reading, hash.as_str(), text),
+            Content::Plain(text) => plain(&task, &reading, blake3::hash(text.as_bytes()).to_hex().as_str(), text),
             Content::File { .. } => reader::rehearse(&task, &mut self.extractor, reading),
         };
         Ok(match outcome {
@@ -365,12 +365,6 @@ fn find_vectors(writer: &Writer, embedder: &dyn Embedder, all: &mut [Prepared], 
 
 fn is_whole(writer: &Writer, chunks: &[NewChunk]) -> bool {
     writer.snapshot().space().is_none() || chunks.iter().all(|chunk| chunk.vector.is_some())
-}
-
-/// Nanoseconds since 1970.
-fn now_ns() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
-    i64::try_from(since).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]

@@ -122,9 +122,10 @@ pub(super) fn extract(
     }
     let passages: Vec<Passage> = distinct(hits).into_iter().map(whole).collect();
     let idf = Idf::of(hits, question);
+    let units: Vec<Vec<Unit>> = passages.iter().map(units_of).collect();
     let mut candidates: Vec<Candidate> = Vec::new();
     for (chunk, passage) in passages.iter().enumerate() {
-        collect(chunk, passage, question, &idf, &mut candidates);
+        collect((chunk, passage, &units[chunk]), question, &idf, &mut candidates);
     }
     for candidate in &mut candidates {
         candidate.names = subject.is_in(&passages[candidate.chunk], &candidate.shown);
@@ -162,7 +163,6 @@ pub(super) fn extract(
     if asks_for_a_price(question) {
         candidates.retain(|c| c.money);
     }
-    let units: Vec<Vec<Unit>> = passages.iter().map(units_of).collect();
     for candidate in candidates.iter_mut().filter(|c| c.prose && c.own < BY_ITSELF) {
         let passage = &passages[candidate.chunk];
         candidate.range = paragraph(&units[candidate.chunk], candidate.range.clone(), passage.record().text.len());
@@ -243,7 +243,12 @@ fn lang_of(lang: Option<&str>) -> String {
 }
 
 /// All sentences of a passage that could be shown.
-fn collect(chunk: usize, passage: &Passage, question: &str, idf: &Idf, candidates: &mut Vec<Candidate>) {
+fn collect(
+    (chunk, passage, units): (usize, &Passage, &[Unit]),
+    question: &str,
+    idf: &Idf,
+    candidates: &mut Vec<Candidate>,
+) {
     let lang = lang_of(passage.record().lang.as_deref());
     let mut tongue = Tongue::of(Some(&lang));
     let german = tongue.is_german();
@@ -251,7 +256,6 @@ fn collect(chunk: usize, passage: &Passage, question: &str, idf: &Idf, candidate
     let total: f32 = asked.iter().map(|asked| asked.weight).sum();
     let telling = asked.iter().filter(|asked| asked.known).map(|asked| asked.weight).fold(0.0, f32::max) / 2.0;
     let text = &passage.text;
-    let units = units_of(passage);
     let record = passage.record();
     let mut headings = tongue.words(&format!(
         "{}\n{}\n{}",
@@ -278,7 +282,7 @@ fn collect(chunk: usize, passage: &Passage, question: &str, idf: &Idf, candidate
                 table = Some(passage.context()).filter(|context| !context.is_empty())
             }
         }
-        let mut range = grown(text, &units, at);
+        let mut range = grown(text, units, at);
         let found = tongue.words(&text[range.clone()]);
         if found.len() < 2 {
             continue;
@@ -431,21 +435,29 @@ fn paragraph(units: &[Unit], range: Range<usize>, end: usize) -> Range<usize> {
 
 /// Whether the answer will be a sum of money.
 fn asks_for_a_price(question: &str) -> bool {
-    let question = format!(" {} ", question.to_lowercase().replace(['?', ',', '¿'], " "));
+    let question = format!(" {} ", question.to_lowercase().replace(['?', ',', '¿'], " ").trim());
+    // “What was the reason for the cost overrun?” asks for no sum.
+    if [" cost ", " costs "].iter().any(|end| question.ends_with(end)) && question.contains(" what ") {
+        return true;
+    }
+    if [" kostet ", " kosten "].iter().any(|word| question.contains(word)) {
+        return [" was ", " wie viel ", " wieviel "].iter().any(|word| question.contains(word));
+    }
     [
-        " cost ",
-        " costs ",
+        " the cost of ",
+        " much does ",
+        " much do ",
+        " much is ",
+        " much are ",
         " the price of ",
         " sell for ",
         " how expensive ",
-        " kostet ",
-        " kosten ",
         " coûte ",
         " cuesta ",
     ]
     .iter()
     .any(|phrase| question.contains(phrase))
-        && [" what ", " how much ", " how expensive ", " was ", " wie viel ", " combien ", " cuánto "]
+        && [" what ", " how much ", " how expensive ", " combien ", " cuánto "]
             .iter()
             .any(|word| question.contains(word))
 }
@@ -510,9 +522,9 @@ fn asks_for_a_figure(question: &str) -> bool {
 /// Gives the first candidates their cosine to the question.
 fn embed(candidates: &mut [Candidate], question: &str, embedder: &dyn Embedder) -> Result<()> {
     let some = candidates.len().min(MAX_EMBEDDED);
-    // A token has a character at least, so this much always fits.
+    // A token has a character at least, and some tokenizers put one before the first word, so this much always fits.
     let space = embedder.space();
-    let limit = space.max_tokens.saturating_sub(space.passage_prefix.chars().count()).max(1);
+    let limit = space.max_tokens.saturating_sub(space.passage_prefix.chars().count() + 2).max(1);
     let texts: Vec<String> = candidates[..some].iter().map(|c| c.placed.chars().take(limit).collect()).collect();
     if texts.is_empty() {
         return Ok(());

@@ -53,7 +53,10 @@ check("Escape closes it", (await page.locator("#reader[open]").count()) === 0);
 await page.click("#more summary");
 await page.fill("#filter", "type:markdown");
 await page.locator("#filter").press("Enter");
-await page.waitForFunction(() => [...document.querySelectorAll("main .card .place")].every((place) => place.textContent.includes(".md")));
+await page.waitForFunction(() => {
+  const places = [...document.querySelectorAll("main .card .place")];
+  return places.length > 0 && places.every((place) => place.textContent.includes(".md"));
+});
 check("a filter narrows down", true);
 await page.fill("#filter", "nonsense:x");
 await page.locator("#filter").press("Enter");
@@ -99,8 +102,11 @@ if (process.env.MAY_WRITE) {
 }
 
 // Back goes back.
+const here = page.url();
 await page.goBack();
-check("the page can go back", page.url().includes("#"), page.url());
+await page.waitForFunction((before) => location.href !== before, here);
+const shown = await page.evaluate(() => [document.querySelector("[role=tab][aria-selected=true]").dataset.view, document.getElementById("text").value]);
+check("the page goes back to what it showed", page.url().includes(`#${shown[0]}?q=${encodeURIComponent(shown[1])}`), `${page.url()} ${shown}`);
 
 check("nothing is fetched from elsewhere", elsewhere.length === 0, elsewhere.join(" "));
 const told = wrong.filter((text) => !/400 \(Bad Request\)/.test(text));

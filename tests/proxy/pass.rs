@@ -243,6 +243,9 @@ async fn n13_keys_of_the_proxy_are_its_own() {
     assert_eq!(got(house.client.post(house.url("/purge?older_than_seconds=3600"))).await.json()["purged"], 0);
     assert_eq!(got(house.client.post(house.url("/purge?nonsense"))).await.status, 400);
     assert_eq!(got(house.client.get(house.url("/health"))).await.json(), json!({"status": "ok"}));
+    // By both: ours does not go upstream by the other header.
+    ask(&[("x-rag-key", "proxy-key-one"), ("authorization", "Bearer proxy-key-one")]).await;
+    assert!(behind.heard().iter().all(|heard| heard.headers["authorization"] != "Bearer proxy-key-one"));
 }
 
 #[tokio::test]

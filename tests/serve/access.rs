@@ -291,7 +291,9 @@ fn n15_refusals_and_writes_are_in_the_log_and_no_text_is() {
 
 #[test]
 fn a_key_of_some_collections_sees_those_alone() {
-    let (keys, made) = keys(&["scopes = [\"admin\"]", "collections = [\"open-*\"]"]);
+    let of_some = "collections = [\"open-*\"]";
+    let writing = format!("scopes = [\"write\"]\n{of_some}");
+    let (keys, made) = keys(&["scopes = [\"admin\"]", of_some, &writing]);
     let server = Server::with(|options| options.access.keys = keys);
     let (all, some) = (server.client().with_key(&made[0]), server.client().with_key(&made[1]));
     for (collection, name) in [("open-a", "quay.md"), ("open-b", "tide.md"), ("closed", "vault.md")] {
@@ -341,4 +343,17 @@ fn a_key_of_some_collections_sees_those_alone() {
     assert_eq!(names, ["open-a", "open-b"]);
     assert_eq!(some.get("/v1/status").ok().json()["sources"], 2);
     some.post("/mcp", &json!({})).is(403);
+    // What somebody else began to write there is not there either.
+    let begun = json!({ "root": "laptop", "settings": { "collection": "closed" } });
+    let id = all.post("/v1/sync", &begun).ok().json()["id"].as_str().unwrap().to_owned();
+    let writer = server.client().with_key(&made[2]);
+    writer.post(&format!("/v1/sync/{id}/files"), &json!({ "files": [], "last": true })).is(404);
+    writer.post(&format!("/v1/sync/{id}/finish"), &json!({})).is(404);
+    writer.delete(&format!("/v1/sync/{id}")).is(404);
+    all.delete(&format!("/v1/sync/{id}")).ok();
+    let judged = json!({ "queries": [{ "id": "q", "text": "zanzibar" }], "qrels": { "q": { "api/quay.md": 1 } } });
+    let chunks = |client: &super::http::Client| {
+        client.post("/v1/eval", &judged).ok().json()["configurations"][0]["chunks"].as_u64().unwrap()
+    };
+    assert_eq!((chunks(&all), chunks(&some)), (3, 2));
 }

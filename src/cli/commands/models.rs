@@ -72,11 +72,13 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
         None => list(context, args.check),
         Some(What::Add(add)) => self::add(context, add),
         Some(What::Rm { name }) => {
-            let gone = remove(&models_dir()?, &name)?;
+            let models = models_dir()?;
+            let known = installed(&models)?.into_iter().find(|model| model.name == name);
+            remove(&models, &name)?;
             if context.screen.json {
-                print_json(context, vec![summary(&gone, None)])?;
+                print_json(context, known.iter().map(|model| summary(model, None)).collect())?;
             } else {
-                context.screen.print(&format!("removed  {}\n", sanitize::line(&gone.name)))?;
+                context.screen.print(&format!("removed  {}\n", sanitize::line(&name)))?;
             }
             Ok(exit::OK)
         }
@@ -182,7 +184,7 @@ fn built_in(model: &'static Model) -> ModelSummary {
         max_tokens: model.max_tokens,
         query_prefix: model.query_prefix.to_owned(),
         passage_prefix: model.passage_prefix.to_owned(),
-        size_bytes: 0,
+        size_bytes: rag::model::onnx::built_in_bytes(),
         sha256: model.sha256.to_owned(),
         from: String::new(),
         folder: None,

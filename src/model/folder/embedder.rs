@@ -111,16 +111,13 @@ impl Embedder for FolderEmbedder {
         &self.space
     }
 
-    /// Chunks are measured with this program's own word pieces. With another tokenizer a text may have more tokens than the
-    /// model reads; what is beyond them is not in its vector.
     fn embed_passages(&self, texts: &[&str]) -> Result<Vec<f32>> {
         let mut rows = Vec::with_capacity(texts.len().saturating_mul(self.space.dim));
         for text in texts {
-            if let Tokens::WordPiece(own) = self.tokens {
-                let (found, limit) = (own.count(text), self.space.max_tokens);
-                if found > limit {
-                    return Err(Error::TextTooLong { model: self.space.model.clone(), found, limit });
-                }
+            let found = self.tokens.count(text).map_err(|why| failed(&self.folder, why))?;
+            let limit = self.space.max_tokens;
+            if found > limit {
+                return Err(Error::TextTooLong { model: self.space.model.clone(), found, limit });
             }
             rows.extend_from_slice(&self.vector(&self.space.passage_prefix, text)?);
         }

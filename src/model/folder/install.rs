@@ -16,7 +16,7 @@ use super::{
     graph_of,
     tokens::Tokens,
 };
-use crate::model::{Error, Result};
+use crate::model::{Error, Result, registry};
 
 /// Files that say how a model is to be used; none has to be there.
 const FACTS: [&str; 4] =
@@ -25,6 +25,9 @@ const FACTS: [&str; 4] =
 const TOKENIZERS: [&str; 2] = ["tokenizer.json", "vocab.txt"];
 /// A model that is being fetched; it goes on there the next time.
 const UNFINISHED: &str = ".part";
+
+/// Says in an unfinished folder where its files come from.
+const SOURCE: &str = "source";
 
 /// A model in the folder of models.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,7 +39,7 @@ pub struct Installed {
     pub size_bytes: u64,
 }
 
-/// The models of a folder, by name. A folder that is not there has none. Errors: `Io`, and those of a card.
+/// The models of a folder whose cards can be read, by name. A folder that is not there has none. Errors: `Io`.
 pub fn installed(models: &Path) -> Result<Vec<Installed>> {
     let failed = |source| Error::Io { act: "read", path: models.to_owned(), source };
     let entries = match fs::read_dir(models) {
@@ -48,8 +51,12 @@ pub fn installed(models: &Path) -> Result<Vec<Installed>> {
     for entry in entries {
         let folder = entry.map_err(failed)?.path();
         let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if folder.join(CARD).is_file() && !name.ends_with(UNFINISHED) {
-            found.push(Installed { name, card: Card::of(&folder)?, size_bytes: size_of(&folder), folder });
+        // One that cannot be read is no other one's fault.
+        if folder.join(CARD).is_file()
+            && !name.ends_with(UNFINISHED)
+            && let Ok(card) = Card::of(&folder)
+        {
+            found.push(Installed { name, card, size_bytes: size_of(&folder), folder });
         }
     }
     found.sort_by(|a, b| a.name.cmp(&b.name));
@@ -81,12 +88,11 @@ pub fn install(
     if folder.exists() {
         return Err(options(format!("a model named `{name}` is installed already, in `{}`", folder.display())));
     }
-    let unfinished = models.join(format!("{name}{UNFINISHED}"));
-    fs::create_dir_all(&unfinished).map_err(|source| Error::Io { act: "make", path: unfinished.clone(), source })?;
     let shown = match from {
         From::Folder(path) => path.display().to_string(),
         From::Web(fetch) => crate::model::http::shown(fetch.base.as_str()),
     };
+    let unfinished = begun(models, name, &shown, from)?;
     let mut bring = |file: &str| match from {
         From::Folder(path) => copy(path, &unfinished, file),
         From::Web(fetch) => fetch.file(file, &unfinished, told),
@@ -115,32 +121,51 @@ pub fn install(
     let mut card = Card::of(&unfinished)?;
     card.sha256 = graph_sha256(&unfinished)?;
     card.from = shown;
-    if let Some(wanted) = sha256.filter(|wanted| !wanted.eq_ignore_ascii_case(&card.sha256)) {
-        let found = &card.sha256;
-        // What has another checksum is not gone on with.
-        fs::remove_dir_all(&unfinished).map_err(|source| Error::Io { act: "remove", path: unfinished, source })?;
-        return Err(options(format!(
-            "`{name}` has the sha256 {found}, and {wanted} was asked for; nothing was installed"
-        )));
+    let sound = match sha256.filter(|wanted| !wanted.eq_ignore_ascii_case(&card.sha256)) {
+        Some(wanted) => {
+            let found = &card.sha256;
+            Err(options(format!("`{name}` has the sha256 {found}, and {wanted} was asked for; nothing was installed")))
+        }
+        None => Tokens::load(&unfinished).and_then(|_| Graph::load(&unfinished, false)).map(drop),
+    };
+    if let Err(error) = sound {
+        // What is whole and wrong is not gone on with.
+        remove_folder(&unfinished)?;
+        return Err(error);
     }
     change(&mut card);
-    Tokens::load(&unfinished)?;
-    Graph::load(&unfinished, false)?;
     card.write(&unfinished)?;
+    let source = unfinished.join(SOURCE);
+    fs::remove_file(&source).map_err(|error| Error::Io { act: "remove", path: source, source: error })?;
     fs::rename(&unfinished, &folder).map_err(|source| Error::Io { act: "make", path: folder.clone(), source })?;
     Ok(Installed { name: name.to_owned(), card, size_bytes: size_of(&folder), folder })
 }
 
-/// Removes an installed model. Errors: `Unknown`, `Io`.
-pub fn remove(models: &Path, name: &str) -> Result<Installed> {
-    let found = installed(models)?.into_iter().find(|model| model.name == name);
-    let found = found.ok_or_else(|| Error::Unknown { name: name.to_owned() })?;
-    fs::remove_dir_all(&found.folder).map_err(|source| Error::Io {
-        act: "remove",
-        path: found.folder.clone(),
-        source,
-    })?;
-    Ok(found)
+/// Removes an installed model, whether its card can be read or not. Errors: `Unknown`, `Io`.
+pub fn remove(models: &Path, name: &str) -> Result<()> {
+    let folder = models.join(name);
+    if check_name(name).is_err() || !folder.join(CARD).is_file() {
+        return Err(Error::Unknown { name: name.to_owned() });
+    }
+    remove_folder(&folder)
+}
+
+/// The folder in which a model is brought together. A fetch goes on with what it brought before; of another source nothing
+/// is gone on with, and a folder is copied anew.
+fn begun(models: &Path, name: &str, shown: &str, from: &From<'_>) -> Result<PathBuf> {
+    let unfinished = models.join(format!("{name}{UNFINISHED}"));
+    let source = unfinished.join(SOURCE);
+    let goes_on = matches!(from, From::Web(_)) && fs::read_to_string(&source).is_ok_and(|before| before == shown);
+    if !goes_on && unfinished.exists() {
+        remove_folder(&unfinished)?;
+    }
+    fs::create_dir_all(&unfinished).map_err(|source| Error::Io { act: "make", path: unfinished.clone(), source })?;
+    fs::write(&source, shown).map_err(|error| Error::Io { act: "write", path: source, source: error })?;
+    Ok(unfinished)
+}
+
+fn remove_folder(folder: &Path) -> Result<()> {
+    fs::remove_dir_all(folder).map_err(|source| Error::Io { act: "remove", path: folder.to_owned(), source })
 }
 
 /// Whether graph and weights are still those that were installed. Reads them whole.
@@ -178,6 +203,9 @@ fn check_name(name: &str) -> Result<()> {
     {
         let what = format!("`{name}` is no name for a model: letters, digits, `-`, `_` and `.`, 100 at most");
         return Err(Error::Options { what });
+    }
+    if registry::find(name).is_ok() {
+        return Err(Error::Options { what: format!("`{name}` is the name of the built-in model") });
     }
     Ok(())
 }

@@ -81,7 +81,18 @@ fn what_cannot_be_installed_leaves_nothing_in_the_way() {
     fs::write(empty.path().join("model.onnx"), "no graph").expect("written");
     assert!(add("mine", empty.path(), None).is_err());
     assert!(installed(models.path()).expect("listed").is_empty());
+    assert!(add("All-MiniLM-L6-v2", from.path(), None).unwrap_err().contains("built-in"));
+    // What another source left behind is no part of this one.
+    fs::create_dir_all(models.path().join("mine.part/onnx")).expect("made");
+    fs::write(models.path().join("mine.part/tokenizer.json"), "{}").expect("written");
     add("mine", from.path(), Some(registry::MODELS[0].sha256)).expect("installed after all");
+    assert!(!models.path().join("mine/tokenizer.json").exists() && !models.path().join("mine/source").exists());
+    // A card that cannot be read is in nobody's way, and can be removed.
+    fs::create_dir(models.path().join("odd")).expect("made");
+    fs::write(models.path().join("odd").join(CARD), "of = \"tomorrow\"").expect("written");
+    assert_eq!(installed(models.path()).expect("listed").len(), 1);
+    remove(models.path(), "odd").expect("removed");
+    assert!(remove(models.path(), "odd").is_err() && remove(models.path(), "../mine").is_err());
     assert!(add("mine", from.path(), None).unwrap_err().contains("installed already"));
 }
 

@@ -5,6 +5,11 @@ pub(super) const WEIGHTS_NAME: &str = "model.onnx.data";
 
 pub(super) static GRAPH: &[u8] = include_bytes!("../../../models/all-minilm-l6-v2-int8/model.onnx");
 
+/// Graph and weights together.
+pub fn built_in_bytes() -> u64 {
+    (GRAPH.len() + weights().len()) as u64
+}
+
 /// Aligned for any element type, so that they can be read in place.
 pub(super) fn weights() -> &'static [u8] {
     ::rten::include_external_data!("../../../models/all-minilm-l6-v2-int8/model.onnx.data")

@@ -8,6 +8,8 @@ mod graph;
 pub mod ort;
 mod rten;
 
+pub use graph::built_in_bytes;
+
 use super::{
     Embedder, Error, Result,
     registry::{self, Model},

@@ -21,7 +21,7 @@ impl Subject {
         let german = hits.first().is_some_and(|hit| hit.chunk.lang.as_deref() == Some("de"));
         let texts: Vec<String> = hits.iter().map(text_of).collect();
         let named = named(question, german);
-        let is_known = |word: &String| texts.iter().any(|text| text.contains(word.as_str()));
+        let is_known = |word: &String| texts.iter().any(|text| holds(text, word));
         let (known, unknown): (Vec<String>, Vec<String>) = named.into_iter().partition(is_known);
         Self { known, unknown: !unknown.is_empty() && !hits.is_empty() }
     }
@@ -40,8 +40,21 @@ impl Subject {
         let title = record.title.as_deref().unwrap_or_default();
         let text =
             squeezed(&format!("{} {title} {} {} {shown}", record.path, record.heading.join(" "), passage.context()));
-        self.known.iter().all(|word| text.contains(word.as_str()))
+        self.known.iter().all(|word| holds(&text, word))
     }
+}
+
+/// Whether a text has a name; one without digits also in its other number: `GPU` for GPUs, `Otters` for Otter.
+fn holds(text: &str, name: &str) -> bool {
+    if text.contains(name) {
+        return true;
+    }
+    let bare = name.trim();
+    if bare.contains(|c: char| c.is_ascii_digit()) || bare.chars().count() < 3 {
+        return false;
+    }
+    let singular = bare.strip_suffix('s').filter(|one| one.chars().count() > 2);
+    text.contains(&format!(" {bare}s ")) || singular.is_some_and(|one| text.contains(&format!(" {one} ")))
 }
 
 fn text_of(hit: &Hit) -> String {
@@ -94,7 +107,9 @@ fn named(question: &str, german: bool) -> Vec<String> {
         let number = digits && after_name && own.bytes().all(|b| b.is_ascii_digit());
         after_name = is_name;
         if identifier || is_name || number {
-            named.push(squeezed(&own));
+            // Without a possessive ending; a name that holds signs is as it is written.
+            let plain = own.strip_suffix("'s").or(own.strip_suffix("’s")).unwrap_or(&own);
+            named.push(squeezed(plain));
         }
     }
     named
@@ -116,6 +131,8 @@ mod tests {
             ("Wer liefert Pumpen in die Schweiz?", true, &[]),
             ("Was bedeutet der Fehler E6?", true, &[" e6 "]),
             ("Is 25% of the price due?", false, &[]),
+            ("What is the Otter's warranty?", false, &[" otter "]),
+            ("Is the Otter’s seal spare?", false, &[" otter "]),
         ] {
             assert_eq!(named(question, german), want, "{question}");
         }
@@ -126,5 +143,7 @@ mod tests {
         assert!(squeezed("Firmware 2.5.0.").contains(" 2.5.0 "));
         assert!(!squeezed("E61").contains(" e6 "));
         assert!(squeezed("the Otter's CTL-24").contains(" otter "));
+        assert!(holds(&squeezed("one GPU"), " gpus ") && holds(&squeezed("two Otters"), " otter "));
+        assert!(!holds(&squeezed("error E6"), " e6s ") && !holds(&squeezed("the pump"), " otter "));
     }
 }

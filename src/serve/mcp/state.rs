@@ -232,7 +232,9 @@ impl State {
         let documents = self.document_writes.lock().unwrap_or_else(PoisonError::into_inner).take();
         let memories = self.memory_writes.lock().unwrap_or_else(PoisonError::into_inner).take();
         let own = documents.filter(|_| !shared);
-        [own, memories].into_iter().flatten().all(|writes| writes.close(within))
+        // Each of them, whatever became of the one before.
+        let ended: Vec<bool> = [own, memories].into_iter().flatten().map(|writes| writes.close(within)).collect();
+        ended.into_iter().all(|ended| ended)
     }
 }
 

@@ -99,7 +99,7 @@ const strengthClass = (relevance) => (relevance >= 0.5 ? "good" : relevance >= 0
 function place(path, lines, pages) {
   const range = ([first, last]) => (first === last ? first : `${first}-${last}`);
   if (pages) {
-    const word = /\.(pptx|pptm|ppsx|odp|otp|fodp)$/i.test(path) ? "slide" : /\.(xlsx|xlsm|xltx|xlsb|xls|ods|ots|fods)$/i.test(path) ? "sheet" : /\.epub$/i.test(path) ? "chapter" : "p.";
+    const word = /\.(pptx|pptm|ppsx|ppsm|potx|potm|odp|otp|fodp)$/i.test(path) ? "slide" : /\.(xlsx|xlsm|xltx|xltm|xlsb|xls|xlt|ods|ots|fods)$/i.test(path) ? "sheet" : /\.epub$/i.test(path) ? "chapter" : "p.";
     return `${path} ${word} ${range(pages)}`;
   }
   return lines ? `${path}:${range(lines)}` : path;
@@ -190,6 +190,8 @@ async function ask(text) {
     box.classList.remove("waiting");
   } catch (error) {
     box.classList.remove("waiting");
+    // Another question took the place of this one, and says what it does itself.
+    if (pending?.signal !== signal) return;
     if (error.name === "AbortError") return note("Stopped.");
     failed(error);
   }
@@ -287,7 +289,7 @@ function fill(chunks, ranges, whole = false) {
   let heading = "";
   for (const chunk of chunks.slice(from, to)) {
     const [start, stop] = chunk.byte_range;
-    const where = [chunk.pages ? place("", null, chunk.pages).trim() : "", ...chunk.heading].filter(Boolean).join(" › ");
+    const where = [chunk.pages ? place(chunk.path, null, chunk.pages).slice(chunk.path.length + 1) : "", ...chunk.heading].filter(Boolean).join(" › ");
     if (where !== heading && where) parts.push(el("span", { class: "where" }, where));
     else if (start > end) parts.push("\n");
     heading = where;

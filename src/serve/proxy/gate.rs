@@ -130,15 +130,16 @@ impl Gate {
             let given = blake3::hash(given);
             self.keys.iter().fold(false, |found, key| found | (*key == given))
         };
-        if headers.get(X_RAG_KEY).is_some_and(|value| known(value.as_bytes())) {
-            return Ok(Shown::OwnHeader);
-        }
         let bearer = headers.get(AUTHORIZATION).and_then(|value| {
             let (scheme, key) = value.as_bytes().split_at_checked(7)?;
             scheme.eq_ignore_ascii_case(b"bearer ").then_some(key)
         });
-        match bearer.is_some_and(known) {
-            true => Ok(Shown::Authorization),
+        // A key of ours that is shown twice must not go upstream by the other header.
+        if bearer.is_some_and(known) {
+            return Ok(Shown::Authorization);
+        }
+        match headers.get(X_RAG_KEY).is_some_and(|value| known(value.as_bytes())) {
+            true => Ok(Shown::OwnHeader),
             false => Err(refuse(StatusCode::UNAUTHORIZED, "key", "a key of this proxy is wanted")),
         }
     }

@@ -120,6 +120,7 @@ async fn hear_stream(
 ) -> std::result::Result<(), Broken> {
     let (mut keep, mut parts, mut length) = (Some(keep), Vec::<Bytes>::new(), 0);
     let (mut tail, mut ending, mut tries) = (b"\n".to_vec(), false, 0);
+    let mut held = Vec::<Bytes>::new();
     while let Some(part) = response.chunk().await.map_err(|error| broken(error, true))? {
         length += part.len();
         if length > MAX_STREAM_BYTES {
@@ -143,13 +144,19 @@ async fn hear_stream(
             }
         }
         tail.drain(..tail.len().saturating_sub(MARK_BYTES));
-        flight.push(part);
+        held.push(part);
+        // The beginning of an end waits for the rest of it, however it is cut; a stream that is full of marks waits for its
+        // own end.
+        if keep.is_none() || !ending || (is_whole && tries < MAX_TRIES) {
+            held.drain(..).for_each(|part| flight.push(part));
+        }
     }
     if let Some(keep) = keep {
         let answer = streamed(&keep, &content_type, &parts);
         // The client hears the answer whether it is kept or not.
         let _ = store(inner, keep, answer).await;
     }
+    held.into_iter().for_each(|part| flight.push(part));
     Ok(())
 }
 

@@ -289,7 +289,7 @@ async fn removed(state: State, caller: Caller, request: RemoveRequest) -> Result
     let house = state.house(&caller)?;
     let collection = request.collection.clone().unwrap_or_else(|| "*".to_owned());
     let (own, who) = (state.clone(), caller.clone());
-    let result = state.blocking(move || {
+    let result = state.writing(move || {
         if request.dry_run {
             let snapshot = house.snapshot()?;
             let (found, missing) = named(&who, &snapshot, &request)?;

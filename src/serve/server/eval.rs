@@ -129,7 +129,7 @@ fn measured(state: &State, caller: &Caller, house: &Arc<House>, request: EvalReq
         configurations: vec![wire::EvalMeasured {
             configuration: configuration(&query),
             metrics: wire::EvalMetrics::new(&metrics, estimates.iter().copied()),
-            chunks: snapshot.stats()?.chunks,
+            chunks: seen_chunks(caller, &snapshot)?,
             seconds: wire::EvalSeconds { ingest: 0.0, queries: wire::rounded64(seconds) },
             against_first: None,
             per_query,
@@ -166,7 +166,9 @@ fn judged(
     scope::retain(caller, &mut sources);
     let ids: Option<Vec<ChunkId>> = qrels.documents().into_iter().map(|id| id.parse().ok()).collect();
     if let Some(ids) = ids {
-        let found = snapshot.chunks(&ids)?;
+        let mut found = snapshot.chunks(&ids)?;
+        // One that the caller may not see is not there.
+        found.iter_mut().for_each(|found| *found = found.take().filter(|chunk| caller.sees(&chunk.collection)));
         if found.iter().any(Option::is_some) {
             let absent: Vec<String> =
                 ids.iter().zip(&found).filter(|(_, found)| found.is_none()).map(|(id, _)| id.to_string()).collect();
@@ -185,6 +187,12 @@ fn judged(
         ));
     }
     Ok(Judged::Sources(names, sources.len()))
+}
+
+/// How many chunks the caller may see.
+fn seen_chunks(caller: &Caller, snapshot: &Snapshot) -> Result<u64> {
+    let counted = snapshot.stats()?.by_collection;
+    Ok(counted.iter().filter(|(name, _)| caller.sees(name)).map(|(_, collection)| collection.chunks).sum())
 }
 
 /// Takes note of judged documents that are not there. Errors: none of them is.

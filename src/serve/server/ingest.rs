@@ -1,7 +1,7 @@
 //! Routes that add documents: texts, uploads, and ingests of the server's own folders and of pages.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashSet},
     path::PathBuf,
     sync::Arc,
     time::{Duration, Instant},
@@ -119,8 +119,9 @@ pub fn check_root(snapshot: Option<&Snapshot>, root: &str) -> Result<()> {
     }
 }
 
-/// Errors: more documents, or bytes of them, than the key's tenant may have.
-pub fn check_quota(caller: &Caller, snapshot: &Snapshot, documents: u64, bytes: u64) -> Result<()> {
+/// Errors: more documents, or bytes of them, than the key's tenant may have once these are there: their display paths and
+/// sizes. What they take the place of does not count.
+pub fn check_quota(caller: &Caller, snapshot: &Snapshot, arriving: &[(String, u64)]) -> Result<()> {
     let Some(quota) = caller.key().map(|key| key.quota) else { return Ok(()) };
     let over = |what: &str, limit: u64| {
         Err(Failure::new(ErrorType::TooMany, format!("the quota is {limit} {what}")).hint("remove some first"))
@@ -128,14 +129,17 @@ pub fn check_quota(caller: &Caller, snapshot: &Snapshot, documents: u64, bytes: 
     if quota.documents.is_none() && quota.bytes.is_none() {
         return Ok(());
     }
-    let sources = snapshot.sources(None)?;
+    let replaced: HashSet<&str> = arriving.iter().map(|(path, _)| path.as_str()).collect();
+    let mut staying = snapshot.sources(None)?;
+    staying.retain(|source| !replaced.contains(source.display_path().as_str()));
     if let Some(limit) = quota.documents
-        && sources.len() as u64 + documents > limit
+        && (staying.len() + replaced.len()) as u64 > limit
     {
         return over("documents", limit);
     }
+    let bytes = staying.iter().map(|source| source.size_bytes).chain(arriving.iter().map(|(_, size)| *size));
     if let Some(limit) = quota.bytes
-        && sources.iter().map(|source| source.size_bytes).sum::<u64>().saturating_add(bytes) > limit
+        && bytes.fold(0u64, u64::saturating_add) > limit
     {
         return over("bytes", limit);
     }
@@ -166,8 +170,9 @@ fn add(
         Content::Plain(text) => text.len() as u64,
         Content::File { bytes, .. } => bytes.len() as u64,
     };
-    check_quota(caller, &snapshot, deposits.len() as u64, deposits.iter().map(size).sum())?;
     let names: Vec<String> = deposits.iter().map(|deposit| format!("{root}/{}", deposit.name)).collect();
+    let arriving: Vec<(String, u64)> = names.iter().cloned().zip(deposits.iter().map(size)).collect();
+    check_quota(caller, &snapshot, &arriving)?;
     let is_one = deposits.len() == 1;
     let mut report = Report::default();
     for (path, done) in names.into_iter().zip(house.put(state, deposits)?) {
@@ -224,7 +229,7 @@ pub async fn document(Given(state): Given<State>, caller: Caller, request: Reque
     check_name("collection", &collection)?;
     scope::check_target(&caller, &collection)?;
     let own = state.clone();
-    let report = state.blocking(move || add(&own, &caller, &house, &root, deposits)).await?;
+    let report = state.writing(move || add(&own, &caller, &house, &root, deposits)).await?;
     let mut response = json(&report)?;
     response.extensions_mut().insert(Audit { collection });
     Ok(response)
@@ -357,7 +362,9 @@ pub async fn begin(
         ..base
     };
     let collection = options.collection.clone();
-    let Some(job) = state.0.jobs.begin(caller.tenant().map(str::to_owned)) else { return Err(Failure::busy()) };
+    let Some(job) = state.0.jobs.begin(caller.tenant().map(str::to_owned), collection.clone()) else {
+        return Err(Failure::busy());
+    };
     let (own, running) = (state.clone(), Arc::clone(&job));
     tokio::task::spawn_blocking(move || {
         let result = run(&own, &caller, &house, &options, &running).map_err(|failure| {
@@ -382,7 +389,8 @@ fn run(
     job: &Arc<super::jobs::Job>,
 ) -> Result<(Report, Option<String>)> {
     house.create(state)?;
-    check_quota(caller, &house.snapshot()?, 1, 1)?;
+    // What a folder holds is known when it has been walked: at least it is something.
+    check_quota(caller, &house.snapshot()?, &[(String::new(), 1)])?;
     let name = house.embedder_name(state)?;
     let (options, job) = (options.clone(), Arc::clone(job));
     let report = house.write(state, move |writer, embedder| {
@@ -443,6 +451,7 @@ pub async fn cancel(Given(state): Given<State>, caller: Caller, Path(id): Path<S
 }
 
 fn found(state: &State, caller: &Caller, id: &str) -> Result<Arc<super::jobs::Job>> {
-    let job = state.0.jobs.find(id, caller.tenant());
+    // Who may not see the collection hears of no job that writes to it.
+    let job = state.0.jobs.find(id, caller.tenant()).filter(|job| caller.sees(&job.collection));
     job.ok_or_else(|| Failure::not_found(format!("no job `{id}`")))
 }

@@ -39,6 +39,8 @@ pub struct Job {
     pub id: u64,
     /// Whose it is: nobody else hears of it.
     pub tenant: Option<String>,
+    /// What it writes to.
+    pub collection: String,
     pub cancel: Cancel,
     pub counts: Counts,
     state: Mutex<Phase>,
@@ -97,7 +99,7 @@ impl Jobs {
     }
 
     /// Takes note of a new job; `None`: too many wait.
-    pub fn begin(&self, tenant: Option<String>) -> Option<Arc<Job>> {
+    pub fn begin(&self, tenant: Option<String>, collection: String) -> Option<Arc<Job>> {
         let mut known = self.lock();
         if known.jobs.values().filter(|job| !job.is_over()).count() >= MAX_WAITING {
             return None;
@@ -111,6 +113,7 @@ impl Jobs {
         let job = Arc::new(Job {
             id,
             tenant,
+            collection,
             cancel: Cancel::default(),
             counts: Counts::default(),
             state: Mutex::new(Phase::Queued),
@@ -205,7 +208,7 @@ mod tests {
     #[tokio::test]
     async fn jobs_are_their_tenants_alone_and_end_when_asked() {
         let jobs = Jobs::default();
-        let job = jobs.begin(Some("acme".into())).unwrap();
+        let job = jobs.begin(Some("acme".into()), "default".into()).unwrap();
         let id = job.id.to_string();
         assert!(jobs.find(&id, Some("acme")).is_some());
         assert!(jobs.find(&id, None).is_none() && jobs.find(&id, Some("other")).is_none());
@@ -220,11 +223,11 @@ mod tests {
     #[test]
     fn too_many_jobs_are_refused_and_old_ones_forgotten() {
         let jobs = Jobs::default();
-        let running: Vec<_> = (0..MAX_WAITING).map(|_| jobs.begin(None).unwrap()).collect();
-        assert!(jobs.begin(None).is_none());
+        let running: Vec<_> = (0..MAX_WAITING).map(|_| jobs.begin(None, "default".into()).unwrap()).collect();
+        assert!(jobs.begin(None, "default".into()).is_none());
         running.iter().for_each(|job| job.end(Ok((Report::default(), None))));
         for _ in 0..2 * REMEMBERED {
-            jobs.begin(None).unwrap().end(Ok((Report::default(), None)));
+            jobs.begin(None, "default".into()).unwrap().end(Ok((Report::default(), None)));
         }
         assert!(jobs.lock().jobs.len() <= REMEMBERED);
     }

@@ -43,6 +43,8 @@ pub(super) struct Inner {
     answers: Gate,
     /// Bodies of files are held in memory, so few come in at once.
     pub uploads: Gate,
+    /// Who waits here to write holds none of the threads that readers need.
+    writes: Gate,
     /// By folder name of the space: tenants share a model, and who opens one keeps nobody from another.
     embedders: Mutex<HashMap<String, Arc<Opened>>>,
     /// Gates of each tenant: half of each, so that none takes all.
@@ -87,6 +89,7 @@ impl State {
             search: Gate::new(searches, limits.queue),
             answers: Gate::new(limits.in_flight, limits.queue),
             uploads: Gate::new(UPLOADS, limits.queue),
+            writes: Gate::new(limits.in_flight, limits.queue),
             shares: Mutex::new(HashMap::new()),
             embedders: Mutex::new(HashMap::new()),
             main,
@@ -237,6 +240,17 @@ impl State {
             Ok(result) => result,
             Err(_) => Err(Failure::bug("the server has a fault; the request was dropped")),
         }
+    }
+
+    /// Blocking work that waits for a commit. Many may share one, and no more than there may be requests in flight: each
+    /// holds a thread until it is durable.
+    pub async fn writing<T: Send + 'static>(&self, act: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+        let place = self.0.writes.enter().await?;
+        self.blocking(move || {
+            let _place = place;
+            act()
+        })
+        .await
     }
 
     /// Errors: the server only reads, or the caller may not write.

@@ -35,7 +35,7 @@ use crate::{
 /// Conversations at once.
 const MAX_SESSIONS: usize = 64;
 /// One that says nothing for so long is over.
-const SILENCE: Duration = Duration::from_secs(15 * 60);
+const SILENCE: Duration = Duration::from_secs(60 * 60);
 /// Files of one conversation.
 const MAX_FILES: usize = 1_000_000;
 /// The line before a file's bytes.
@@ -64,12 +64,20 @@ struct Talk {
 impl Sessions {
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, Arc<Session>>> {
         let mut sessions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        sessions.retain(|_, session| session.used.lock().unwrap_or_else(PoisonError::into_inner).elapsed() < SILENCE);
+        // A request that goes on, however long it waits, is no silence.
+        sessions.retain(|_, session| {
+            let silence = session.used.lock().unwrap_or_else(PoisonError::into_inner).elapsed();
+            silence < SILENCE || Arc::strong_count(session) > 1
+        });
         sessions
     }
 
     fn find(&self, id: &str, caller: &Caller) -> Result<Arc<Session>> {
-        let session = self.lock().get(id).filter(|session| session.tenant.as_deref() == caller.tenant()).cloned();
+        // Who may not see the collection has not begun it.
+        let is_own = |session: &&Arc<Session>| {
+            session.tenant.as_deref() == caller.tenant() && caller.sees(&session.options.collection)
+        };
+        let session = self.lock().get(id).filter(is_own).cloned();
         let session = session.ok_or_else(|| {
             Failure::not_found(format!("no conversation `{id}`"))
                 .hint("begin again: what was committed is not asked for again")
@@ -197,7 +205,7 @@ pub async fn contents(
     let contents = read(parts).await?;
     let collection = session.options.collection.clone();
     let own = state.clone();
-    let taken = state.blocking(move || take(&own, &caller, &session, contents)).await?;
+    let taken = state.writing(move || take(&own, &caller, &session, contents)).await?;
     let mut response = json(&taken)?;
     response.extensions_mut().insert(Audit { collection });
     Ok(response)
@@ -282,9 +290,9 @@ fn take(
     contents: Vec<(SyncContent, Vec<u8>)>,
 ) -> Result<SyncTaken> {
     let house = &session.house;
-    let bytes = contents.iter().map(|(_, bytes)| bytes.len() as u64).sum();
-    check_quota(caller, &house.snapshot()?, contents.len() as u64, bytes)?;
     let root = session.talk().manifest.root().to_owned();
+    let arriving = contents.iter().map(|(content, bytes)| (format!("{root}/{}", content.path), bytes.len() as u64));
+    check_quota(caller, &house.snapshot()?, &arriving.collect::<Vec<_>>())?;
     let mut arrivals = Vec::new();
     let mut named = Vec::new();
     for (content, bytes) in contents {
@@ -323,7 +331,7 @@ pub async fn finish(
     let session = state.0.sessions.find(&id, &caller)?;
     let collection = session.options.collection.clone();
     let own = state.clone();
-    let report = state.blocking(move || settle(&own, &session, request)).await?;
+    let report = state.writing(move || settle(&own, &session, request)).await?;
     state.0.sessions.lock().remove(&id);
     let mut response = json(&report)?;
     response.extensions_mut().insert(Audit { collection });

@@ -40,7 +40,8 @@ impl Change {
         Self::planned(move |_| Ok(ids.into_iter().map(Step::Remove).collect()))
     }
 
-    /// Decides what to do when its turn has come, under the writer lock. If any of its steps cannot be done, none is.
+    /// Decides what to do when its turn has come, under the writer lock. If any of its steps
+    /// cannot be read or embedded, none is done.
     pub fn planned(plan: impl FnOnce(&View<'_>) -> Result<Vec<Step>, Told> + Send + 'static) -> Self {
         Self(Work::Steps(Box::new(plan)))
     }

@@ -253,21 +253,31 @@ impl Worker {
         Ok(planned)
     }
 
-    /// Embeds the texts of all changes together. If that fails, each on its own: one text that the model refuses is not
-    /// the others' fault.
+    /// Embeds the texts of all changes together. If a text may be why that fails, each change on its own: one text that the
+    /// model refuses is not the others' fault.
     fn embed(&self, writer: &Writer, embedder: Option<&dyn Embedder>, changes: &mut [Result<Planned, Told>]) {
         let counts: Vec<usize> =
             changes.iter().map(|change| change.as_ref().map_or(0, |planned| planned.puts.len())).collect();
         let mut all: Vec<Prepared> =
             changes.iter_mut().flatten().flat_map(|planned| std::mem::take(&mut planned.puts)).collect();
         let mut told = vec![None; changes.len()];
-        if self.depositor.embed(writer, embedder, &mut all, &self.cancel).is_err() {
-            let mut rest = all.as_mut_slice();
-            for (count, told) in counts.iter().zip(&mut told) {
-                let (own, others) = rest.split_at_mut(*count);
-                rest = others;
-                if *count > 0 {
-                    *told = self.depositor.embed(writer, embedder, own, &self.cancel).err().map(Told::from);
+        let embedding = counts.iter().filter(|count| **count > 0).count();
+        match self.depositor.embed(writer, embedder, &mut all, &self.cancel) {
+            Ok(()) => {}
+            Err(error) if embedding > 1 && is_about_a_text(&error) => {
+                let mut rest = all.as_mut_slice();
+                for (count, told) in counts.iter().zip(&mut told) {
+                    let (own, others) = rest.split_at_mut(*count);
+                    rest = others;
+                    if *count > 0 {
+                        *told = self.depositor.embed(writer, embedder, own, &self.cancel).err().map(Told::from);
+                    }
+                }
+            }
+            Err(error) => {
+                let error = Told::from(error);
+                for (_, told) in counts.iter().zip(&mut told).filter(|(count, _)| **count > 0) {
+                    *told = Some(error.clone());
                 }
             }
         }
@@ -314,6 +324,21 @@ impl Worker {
         }
         Ok(Ok(()))
     }
+}
+
+/// Whether what failed may lie in one of the texts; an endpoint that is not there fails for each alike.
+fn is_about_a_text(error: &crate::ingest::Error) -> bool {
+    use crate::{ingest::Error as Ingest, model::Error as Model};
+    let Ingest::Model(error) = error else { return false };
+    matches!(
+        error,
+        Model::TextRefused { .. }
+            | Model::TextTooLong { .. }
+            | Model::TooLong { .. }
+            | Model::Refused { .. }
+            | Model::BadAnswer { .. }
+            | Model::Run { .. }
+    )
 }
 
 /// A change whose steps are known and read.

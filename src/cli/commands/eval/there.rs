@@ -26,6 +26,7 @@ pub fn measured(client: &Client, args: &Args, metrics: &[Metric], wanted: &[Bar]
         ("--jobs", args.jobs.is_some()),
         ("--no-embed", embed.no_embed),
         ("--embed-url", embed.embed_url.is_some()),
+        ("--embed-model", embed.embed_model.is_some()),
         ("--onnxruntime", embed.onnxruntime.is_some()),
     ];
     remote::refuse(&flags, "a server measures its own index with `--queries` and `--qrels`")?;

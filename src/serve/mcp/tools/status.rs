@@ -99,10 +99,9 @@ fn run(state: &State, _call: &Call, given: Map<String, Value>) -> Result<Reply, 
             format!("There is no index yet: {next}.\n")
         }
     };
-    let names = match state.memories()? {
-        Some(memories) if state.options.memory => memory::namespaces(&memories, memory::now_ms())?,
-        Some(_) | None => Default::default(),
-    };
+    // A server without memory does not look at what others remember.
+    let memories = if state.options.memory { state.memories()? } else { None };
+    let names = memories.map_or(Ok(Default::default()), |memories| memory::namespaces(&memories, memory::now_ms()))?;
     let memories: usize = names.values().sum();
     put(&mut structure, "writable", Some(state.options.allow_write));
     put(&mut structure, "memory", Some(state.options.memory));

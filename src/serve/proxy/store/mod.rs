@@ -353,8 +353,8 @@ impl Store {
         }
     }
 
-    /// Forgets everything, or what is at least so old; gives the number of entries. When it returns, they are gone from the
-    /// files. Waits for a commit.
+    /// Forgets everything, or what is at least so old; gives the number of entries. When it returns, none is found
+    /// again, nor by the next process; what the disk keeps of them is not wiped. Waits for a commit.
     pub fn purge(&self, older_than: Option<Duration>) -> u64 {
         let (done, wait) = mpsc::channel();
         let count = {

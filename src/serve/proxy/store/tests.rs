@@ -178,7 +178,7 @@ fn the_cache_keeps_its_size() {
 }
 
 #[test]
-fn purged_entries_leave_the_files() {
+fn purged_entries_are_found_by_no_later_process() {
     let bench = Bench::new();
     let store = bench.open();
     for n in 0..20 {

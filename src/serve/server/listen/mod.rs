@@ -71,11 +71,13 @@ pub async fn run(state: State, listeners: Vec<Listener>, stop: Stop) -> bool {
     accepting.shutdown().await;
     let begun = Instant::now();
     let grace = state.options().limits.grace;
-    while !connections.is_empty() && begun.elapsed() < grace {
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    let left = grace.saturating_sub(begun.elapsed());
-    let jobs_ended = state.0.jobs.wait(left).await;
+    let answered = async {
+        while !connections.is_empty() && begun.elapsed() < grace {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    // A job is told at once: somebody who listens for long must not take its time to commit.
+    let ((), jobs_ended) = tokio::join!(answered, state.0.jobs.wait(grace));
     let left = grace.saturating_sub(begun.elapsed());
     let is_durable = tokio::task::spawn_blocking(move || state.close(left)).await.unwrap_or(false);
     connections.is_empty() && jobs_ended && is_durable
