@@ -103,18 +103,10 @@ pub(super) fn create(dir: &Path, settings: &Settings) -> Result<Index> {
 /// Makes the folder with mode 0700, and those above it as usual.
 fn make_dir(disk: &Disk, dir: &Path) -> Result<()> {
     let failed = |source| Error::Io { act: "create", path: dir.to_path_buf(), source };
-    match fs::read_dir(dir) {
-        Ok(entries) => {
-            if dir.join(layout::FORMAT_FILE).exists() {
-                return Ok(());
-            }
-            for entry in entries {
-                let name = entry.map_err(failed)?.file_name();
-                let name = name.to_string_lossy();
-                if !layout::MAY_PRECEDE.contains(&name.as_ref()) {
-                    return Err(Error::NotAnIndex { path: dir.to_path_buf(), entry: name.into_owned() });
-                }
-            }
+    match stranger(dir) {
+        Ok(Some(entry)) => Err(Error::NotAnIndex { path: dir.to_path_buf(), entry }),
+        Ok(None) if dir.join(layout::FORMAT_FILE).exists() => Ok(()),
+        Ok(None) => {
             // A folder that waited for us, with a `rag.toml` perhaps: it is to be as closed as one of our making.
             close_to_others(dir).map_err(failed)
         }
@@ -219,14 +211,22 @@ fn was_finished(dir: &Path) -> bool {
 
 fn missing_format(dir: &Path) -> Error {
     let path = dir.to_path_buf();
-    let entry = fs::read_dir(dir).into_iter().flatten().flatten().find_map(|entry| {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        (!layout::MAY_PRECEDE.contains(&name.as_str())).then_some(name)
-    });
-    match entry {
-        Some(entry) => Error::NotAnIndex { path, entry },
-        None => Error::NotFound { path },
+    match stranger(dir) {
+        Ok(Some(entry)) => Error::NotAnIndex { path, entry },
+        Ok(None) | Err(_) => Error::NotFound { path },
     }
+}
+
+/// What stands in a folder that is no index and may not become one, if anything does.
+fn stranger(dir: &Path) -> io::Result<Option<String>> {
+    for entry in fs::read_dir(dir)? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        if !layout::MAY_PRECEDE.contains(&name.as_str()) {
+            // Looked for last: another process may be making the index while we read.
+            return Ok((!dir.join(layout::FORMAT_FILE).exists()).then_some(name));
+        }
+    }
+    Ok(None)
 }
 
 fn check_settings(dir: &Path, index: &Index, settings: &Settings) -> Result<()> {

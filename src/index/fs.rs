@@ -147,7 +147,7 @@ impl Disk {
         self.0.failure.get().map(|(kind, what)| io::Error::new(*kind, what.clone()))
     }
 
-    /// Makes a folder with mode 0700; one that is there is left as it is.
+    /// Makes a folder with mode 0700; one that is there is left as it is, also one that another process makes meanwhile.
     pub(super) fn create_dir(&self, path: &Path) -> io::Result<()> {
         if path.is_dir() {
             return Ok(());
@@ -155,7 +155,10 @@ impl Disk {
         let mut builder = fs::DirBuilder::new();
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        self.step(|| builder.create(path))?;
+        self.step(|| match builder.create(path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
+            made => made,
+        })?;
         note(|| Change::Folder(path.to_path_buf()));
         Ok(())
     }

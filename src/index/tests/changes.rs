@@ -55,6 +55,25 @@ fn what_was_put_is_found_again() {
     }
 }
 
+/// Who begins at one time with another finds the same index, whoever made which part of it.
+#[test]
+fn many_make_one_index() {
+    for _ in 0..8 {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("i");
+        let begin = std::sync::Barrier::new(8);
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    begin.wait();
+                    create(&path, Some(8));
+                });
+            }
+        });
+        sound(&Index::open(&path).unwrap());
+    }
+}
+
 #[test]
 fn vectors_follow_their_chunks() {
     let dir = tempfile::tempdir().unwrap();
