@@ -52,6 +52,7 @@ pub struct SourceRecord {
     pub size_bytes: u64,
     /// Nanoseconds since 1970; with ctime, inode and size the cheap test whether the file changed.
     pub mtime_ns: i64,
+    /// [`Self::NEVER_SEEN`]: it came by an import, and no walk has met its file.
     pub ctime_ns: i64,
     pub inode: u64,
     /// blake3 of the file's bytes in hex.
@@ -87,6 +88,14 @@ pub struct SourceRecord {
 }
 
 impl SourceRecord {
+    /// The ctime of a source whose file may never have been on this disk.
+    pub const NEVER_SEEN: i64 = i64::MIN;
+
+    /// Whether a file of this source was ever met, so that its absence means something.
+    pub fn was_seen(&self) -> bool {
+        self.ctime_ns != Self::NEVER_SEEN
+    }
+
     /// The id of a source: first 8 bytes of blake3 over the three parts, each with its length before it.
     pub fn id_of(collection: &str, root: &str, path: &SourcePath) -> SourceId {
         let mut hash = blake3::Hasher::new();

@@ -36,9 +36,18 @@ enum Node {
 
 /// What a text value has to be.
 enum Test {
-    Glob { matcher: GlobMatcher, part: Part },
+    Glob {
+        matcher: GlobMatcher,
+        part: Part,
+    },
     Words(Vec<String>),
-    Order { part: Part, compare: Compare, value: String },
+    /// The very name: who may see `team` may not see `Team`, and `1` is not `1.0`.
+    Name(String),
+    Order {
+        part: Part,
+        compare: Compare,
+        value: String,
+    },
 }
 
 /// Which part of a stored value is looked at.
@@ -54,8 +63,7 @@ impl Rule {
     pub(super) fn new(filter: Option<&Filter>, collection: Option<&str>) -> Result<Self> {
         let mut nodes = Vec::new();
         if let Some(name) = collection {
-            let test = Test::Order { part: Part::Whole, compare: Compare::Equal, value: name.to_owned() };
-            nodes.push(Node::Text { prefix: fact_prefix(&["collection"]), test });
+            nodes.push(Node::Text { prefix: fact_prefix(&["collection"]), test: Test::Name(name.to_owned()) });
         }
         if let Some(filter) = filter {
             nodes.push(Node::new(filter)?);
@@ -185,6 +193,7 @@ impl Test {
     fn holds(&self, stored: &str) -> bool {
         match self {
             Self::Glob { matcher, part } => matcher.is_match(part.of(stored).as_ref()),
+            Self::Name(name) => stored == name,
             Self::Words(wanted) => words_of(stored).windows(wanted.len()).any(|run| run == wanted.as_slice()),
             Self::Order { part, compare, value } => {
                 let stored = part.of(stored).to_lowercase();

@@ -292,7 +292,11 @@ impl Manifest {
             let path = record.path.as_str();
             let is_vanished = !self.narrowed || vanished.contains(path);
             let is_given = self.below.is_empty() || self.below.iter().any(|given| is_below(path, given));
-            options.prune && is_given && is_vanished && !unreadable.iter().any(|place| is_below(path, place))
+            options.prune
+                && record.was_seen()
+                && is_given
+                && is_vanished
+                && !unreadable.iter().any(|place| is_below(path, place))
         };
         plan.gone.extend(catalog.into_values().filter(is_gone));
         plan.gone.sort_by(|a, b| a.path.cmp(&b.path));

@@ -6,11 +6,11 @@ use super::file::{self, Stat};
 use crate::{index::SourceRecord, types::Freshness};
 
 /// Compares a source with its file. A file of the same size that was touched is hashed. What cannot be read counts as it
-/// was: permission may come back, and nothing was seen to change.
+/// was: permission may come back, and nothing was seen to change. Nor is a file missing that was never here.
 pub fn freshness(record: &SourceRecord, path: &Path) -> Freshness {
     let metadata = match path.metadata() {
         Ok(metadata) => metadata,
-        Err(error) if file::is_absent(error.kind()) => return Freshness::Missing,
+        Err(error) if file::is_absent(error.kind()) && record.was_seen() => return Freshness::Missing,
         Err(_) => return Freshness::Fresh,
     };
     if !metadata.is_file() {

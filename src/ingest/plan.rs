@@ -11,7 +11,8 @@
 //! **What may be called gone.** Only records of this collection at or below the given paths, and never one at or below a
 //! place that could not be looked at. Where the whole of a path was walked, a file that is on disk but left out by the
 //! rules (ignored since, too large now) goes too: the index holds what an ingest of an empty index would. Where patterns
-//! narrowed the walk, only what is no longer on disk goes, for a narrower run says nothing about the rest.
+//! narrowed the walk, only what is no longer on disk goes, for a narrower run says nothing about the rest. What came by an
+//! import from another disk never goes before a walk has met its file: it was not here to vanish.
 
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
@@ -85,7 +86,7 @@ impl Scope<'_> {
 
     /// Whether a record that was not found is gone.
     fn is_gone(&self, record: &SourceRecord) -> bool {
-        if !self.prune {
+        if !self.prune || !record.was_seen() {
             return false;
         }
         let Some(place) = self.roots.absolute(&record.root, &record.path) else { return false };

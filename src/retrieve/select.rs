@@ -134,5 +134,15 @@ fn take(snapshot: &Snapshot, mut order: impl Iterator<Item = Fused>, choice: Cho
 fn is_copy(chunk: &ChunkRecord, of: &ChunkRecord) -> bool {
     (chunk.ordinal, chunk.span) == (of.ordinal, of.span)
         && (&chunk.text, &chunk.context) == (&of.text, &of.context)
-        && (&chunk.heading, &chunk.title) == (&of.heading, &of.title)
+        && chunk.heading == of.heading
+        && (chunk.title == of.title || [chunk, of].into_iter().all(is_called_as_its_file))
+}
+
+/// Whether the title is no more than the name of the file, which a copy of it need not have.
+fn is_called_as_its_file(chunk: &ChunkRecord) -> bool {
+    let letters =
+        |text: &str| -> String { text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect() };
+    let name = chunk.path.rsplit('/').next().unwrap_or_default();
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    chunk.title.as_deref().is_none_or(|title| letters(title) == letters(stem))
 }

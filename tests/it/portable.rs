@@ -142,3 +142,25 @@ fn a_closed_pipe_is_no_error() {
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), String::from_utf8(output.stderr).unwrap().as_str()), (Some(0), ""));
 }
+
+/// What was imported was never on this disk, so that its absence says nothing; once its file was met, it does.
+#[test]
+fn an_ingest_takes_nothing_that_came_from_elsewhere() {
+    let house = House::with_index();
+    house.write("here.md", "The harbour opens at six.\n");
+    house.write("notes/tides.md", "High water at noon.\n");
+    house.rag(["ingest", "here.md", "notes"]).ok();
+    house.rag(["export", "--vectors", "--out", "all.jsonl"]).ok();
+    house.rag(["import", "all.jsonl", "--index", "far/.rag"]).ok();
+    house.write("far/here.md", "The harbour opens at six.\n");
+    let ingest = || house.rag(["ingest", "far", "--index", "far/.rag", "--json"]).ok().json("rag.ingest/1");
+    let report = ingest();
+    assert_eq!((&report["removed"], &report["unchanged"]), (&serde_json::json!([]), &1.into()), "{report:#}");
+    let hits = house.rag(["query", "high water", "--index", "far/.rag", "--json"]).ok().json("rag.query/1");
+    assert_eq!((&hits["results"][0]["path"], &hits["results"][0]["state"]), (&"notes/tides.md".into(), &Value::Null));
+    // From now on its file can vanish.
+    house.write("far/notes/tides.md", "High water at noon.\n");
+    ingest();
+    std::fs::remove_file(house.path("far/notes/tides.md")).unwrap();
+    assert_eq!(ingest()["removed"], serde_json::json!(["notes/tides.md"]));
+}

@@ -94,6 +94,21 @@ fn the_end_of_input_is_the_end_and_what_was_asked_is_done() {
     assert_eq!(keys(&mut Client::start(&house, &[])).len(), 6);
 }
 
+#[test]
+fn what_reads_is_answered_after_the_end_of_input() {
+    let house = House::with_index();
+    house.write("tides.md", "# Tides\n\nHigh water is at six in the evening.\n");
+    house.rag(["ingest", "tides.md"]).ok();
+    let mut client = Client::start(&house, &[]);
+    let ask = json!({ "question": "When is high water?" });
+    client.call("ask", ask.clone());
+    let number = client.send("tools/call", json!({ "name": "ask", "arguments": ask }));
+    client.hang_up();
+    let answer = client.answer(number);
+    assert_ne!(answer["result"]["isError"], true, "{answer}");
+    assert!(client.end().0.success());
+}
+
 #[cfg(unix)]
 #[test]
 fn the_end_comes_even_while_another_writes() {

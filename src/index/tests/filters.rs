@@ -121,6 +121,9 @@ fn facts_select_sources() {
     }
     assert_eq!(paths(&snapshot, &Filter::And(vec![]), Some("private")), [notes]);
     assert_eq!(paths(&snapshot, &Filter::And(vec![]), Some("nowhere")), Vec::<String>::new());
+    for other in ["PRIVATE", "Private", "private "] {
+        assert_eq!(paths(&snapshot, &Filter::And(vec![]), Some(other)), Vec::<String>::new(), "{other}");
+    }
     assert_eq!(snapshot.allowed(None, Some("default")).unwrap().len(), 6);
     for (fact, value) in [(Fact::Size, "large"), (Fact::Mtime, "soon"), (Fact::Pages, "x"), (Fact::Path, "a[")] {
         let error = snapshot.allowed(Some(&is(fact, Matches, value)), None).unwrap_err();

@@ -89,7 +89,7 @@ impl Maker {
             path,
             size_bytes: line.size.unwrap_or_else(|| line.text.as_ref().map_or(0, |text| text.len() as u64)),
             mtime_ns: line.mtime_ns.unwrap_or(0),
-            ctime_ns: 0,
+            ctime_ns: SourceRecord::NEVER_SEEN,
             inode: 0,
             hash,
             pipeline: PIPELINE.to_owned(),

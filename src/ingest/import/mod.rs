@@ -254,6 +254,7 @@ impl Run<'_> {
         let path = record.display_path();
         let snapshot = self.writer.snapshot();
         let old = snapshot.source(record.id)?;
+        let record = &as_met(record, old.as_ref());
         if let Some(old) = &old
             && old == record
             && snapshot.chunks_of(record.id)?.iter().eq(chunks.iter().map(|chunk| &chunk.record))
@@ -332,6 +333,16 @@ fn problem(message: String) -> Problem {
 /// The text whose vector stands for a chunk, as an ingest with these settings makes it.
 fn text_of(chunk: &index::ChunkRecord, settings: chunk::Settings) -> String {
     chunk::embedding_text(chunk, settings.limit())
+}
+
+/// The record, which remembers that its file was met here if that was of the same content.
+fn as_met(record: &SourceRecord, old: Option<&SourceRecord>) -> SourceRecord {
+    let mut record = record.clone();
+    let content = |record: &SourceRecord| (record.size_bytes, record.mtime_ns, record.hash.clone());
+    if let Some(old) = old.filter(|old| content(old) == content(&record)) {
+        (record.ctime_ns, record.inode) = (old.ctime_ns, old.inode);
+    }
+    record
 }
 
 #[cfg(test)]

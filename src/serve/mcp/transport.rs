@@ -1,13 +1,6 @@
 //! How clients reach the server: one over a pair of streams, or many over HTTP.
 
-use std::{
-    io,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
-};
+use std::{io, sync::Arc, time::Duration};
 
 use rmcp::{
     RoleServer,
@@ -28,8 +21,10 @@ use crate::{serve::told::Told, types::Kind};
 
 /// The longest message of a client, in bytes.
 const MAX_MESSAGE_BYTES: usize = 8 << 20;
-/// How long answers may take that are due when the client closes its end.
-const LAST_ANSWERS: Duration = Duration::from_millis(1200);
+/// How long calls may go on that run when the client closes its end, before they are asked to stop.
+const LAST_CALLS: Duration = Duration::from_millis(1000);
+/// How long they may take to answer then.
+const LAST_ANSWERS: Duration = Duration::from_millis(400);
 /// How long writing may take then.
 const LAST_WRITES: Duration = Duration::from_millis(500);
 
@@ -43,15 +38,8 @@ where
     W: AsyncWrite + Send + Unpin + 'static,
 {
     let ended = Arc::new(Notify::new());
-    let has_ended = Arc::new(AtomicBool::new(false));
     let inner = AsyncRwTransport::new(input, output).with_max_line_length(MAX_MESSAGE_BYTES);
-    let pipe = Pipe {
-        inner,
-        began: false,
-        ended: Arc::clone(&ended),
-        has_ended: Arc::clone(&has_ended),
-        server: server.clone(),
-    };
+    let pipe = Pipe { inner, began: false, ended: Arc::clone(&ended) };
     let talk = async {
         // A client that goes away before it has said what it wants has taken nothing with it.
         if let Ok(running) = rmcp::serve_server(server.clone(), pipe).await {
@@ -62,6 +50,8 @@ where
         () = talk => {}
         () = async {
             ended.notified().await;
+            tokio::time::sleep(LAST_CALLS).await;
+            server.hurry();
             tokio::time::sleep(LAST_ANSWERS).await;
         } => {}
     }
@@ -80,8 +70,6 @@ struct Pipe<R: AsyncRead, W: AsyncWrite> {
     /// A request was seen: the protocol has begun.
     began: bool,
     ended: Arc<Notify>,
-    has_ended: Arc<AtomicBool>,
-    server: Server,
 }
 
 impl<R, W> Transport<RoleServer> for Pipe<R, W>
@@ -101,10 +89,7 @@ where
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
             let Some(message) = self.inner.receive().await else {
-                if !self.has_ended.swap(true, Ordering::SeqCst) {
-                    self.server.hurry();
-                    self.ended.notify_one();
-                }
+                self.ended.notify_one();
                 return None;
             };
             // Before the first request there is nothing that a notification or an answer could be about.
