@@ -60,6 +60,30 @@ fn a_rotation_is_signs_and_sums() {
     }
 }
 
+/// As the definition has it, pair by pair: what files were written with.
+#[test]
+fn a_transform_is_sums_and_differences_of_pairs() {
+    for window in (0..11).map(|log| 1_usize << log) {
+        let given = values(7, window);
+        let mut want = given.clone();
+        let mut half = window / 2;
+        while half > 0 {
+            for first in (0..window).filter(|at| at & half == 0) {
+                let (a, b) = (want[first], want[first + half]);
+                (want[first], want[first + half]) = (a + b, a - b);
+            }
+            half /= 2;
+        }
+        let scale = 1.0 / (window as f32).sqrt();
+        want.iter_mut().for_each(|value| *value *= scale);
+        for kernels in available() {
+            let mut got = given.clone();
+            kernels.rotate(&vec![1.0; window], window, &mut got);
+            assert_same(&kernels, &got, &want);
+        }
+    }
+}
+
 #[test]
 fn every_set_finds_the_same_points_of_a_grid() {
     for case in cases() {
