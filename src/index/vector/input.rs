@@ -12,19 +12,25 @@ use super::{
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BadInput {
+    /// None, or more than a format has room for.
     #[error("dimension {0}, 1 to {MAX_DIM} expected")]
     Dimension(usize),
+    /// More than there are numbers of rows.
     #[error("{0} rows, at most {MAX_ROWS} expected: make segments of them")]
     Rows(usize),
+    /// Another length than that of the segment.
     #[error("length of the vector of {id}: {found} values, {dim} expected")]
     Length { id: u64, found: usize, dim: usize },
     /// As it would be stored: a value of more than 65,504 is not in half the width.
     #[error("the vector of {id} is not finite: value {at}")]
     NotFinite { id: u64, at: usize },
+    /// An id names one row.
     #[error("two rows have one id: {0}")]
     TwiceTheId(u64),
+    /// Another length than that of the rows.
     #[error("dimension of the query: {found} values, {dim} expected")]
     Query { found: usize, dim: usize },
+    /// NaN or an infinity, at this place.
     #[error("the query is not finite: value {0}")]
     QueryNotFinite(usize),
 }
