@@ -321,10 +321,10 @@ def steps(lines):
             row(f"{line['set']}, {line['point']}", line["state"], f"{line['recall10']:.4f}", number(line["p50_us"]), line["cpu_s"])
     if of("merge"):
         print("\n### Searches during a merge\n")
-        head("set, rows", "phase", "searches", "p50 ms", "p99 ms", "worst ms", "merge s")
+        head("set, rows", "phase", "searches", "p50 ms", "p99 ms", "worst ms", "p99 CPU ms", "worst CPU ms", "merge s")
         for line in of("merge"):
             row(f"{line['set']}, {line['rows']:,}", line["phase"], line["searches"], line["p50_ms"], line["p99_ms"],
-                line["worst_ms"], line.get("merge_s", "–"))
+                line["worst_ms"], line.get("p99_cpu_ms", "–"), line.get("worst_cpu_ms", "–"), line.get("merge_s", "–"))
     if of("cold"):
         print("\n### First search of a fresh process, ms, best (median)\n")
         head("set, engine", "open", "first search", "CPU of both", "whole process", "a process that does nothing")

@@ -117,11 +117,13 @@ impl Merge {
 
     fn report(&self, data: &Data, phase: &str, asked: &mut Asked<'_>, spent: Value) -> Result<()> {
         let milliseconds = |seconds: f64| round(seconds * 1e3, 3);
-        let times = &mut asked.times;
+        let Asked { times, cpu, .. } = asked;
         let mut line = json!({
             "step": "merge", "set": data.name, "peer": self.kind.peer(), "rows": self.rows, "phase": phase,
             "searches": times.len(), "p50_ms": milliseconds(times.median()), "p99_ms": milliseconds(times.quantile(0.99)),
             "worst_ms": milliseconds(times.quantile(1.0)),
+            // Without what other programs of the machine took in between.
+            "p99_cpu_ms": milliseconds(cpu.quantile(0.99)), "worst_cpu_ms": milliseconds(cpu.quantile(1.0)),
         });
         if let (Some(line), Some(spent)) = (line.as_object_mut(), spent.as_object()) {
             line.extend(spent.clone());
@@ -145,11 +147,12 @@ struct Asked<'a> {
     data: &'a Data,
     scratch: Scratch,
     times: Times,
+    cpu: Times,
 }
 
 impl<'a> Asked<'a> {
     fn new(data: &'a Data) -> Self {
-        Self { data, scratch: Scratch::default(), times: Times::default() }
+        Self { data, scratch: Scratch::default(), times: Times::default(), cpu: Times::default() }
     }
 
     fn until(&mut self, set: &Set, is_over: impl Fn() -> bool) {
@@ -159,7 +162,10 @@ impl<'a> Asked<'a> {
             if is_over() {
                 break;
             }
-            self.times.time(|| set.search_with(&mut self.scratch, queries.row(query), &search, &mut hits));
+            let watch = Watch::start(Clock::Thread);
+            set.search_with(&mut self.scratch, queries.row(query), &search, &mut hits);
+            self.times.push(watch.wall());
+            self.cpu.push(watch.cpu());
         }
     }
 }

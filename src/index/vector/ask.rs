@@ -167,7 +167,7 @@ impl Ask<'_> {
             // Where the walk was, at least half as many must count as anywhere: else the filter keeps the nearest away, and
             // what was found says little of what there is.
             let tally = |(all, counted), row| (all + 1, counted + usize::from(counts(row)));
-            let (all, counted) = graph.found(walk).map(|hit| hit.row).fold((0, 0), tally);
+            let (all, counted) = graph.found(walk).flat_map(|hit| graph.rows_of(hit.node)).fold((0, 0), tally);
             let allowed = search.filter.map_or(segment.len(), |ids| ids.len().min(segment.len()));
             let usual = all * allowed.saturating_sub(dead.len()) / segment.len();
             if counted < wanted || counted * 2 < usual {
@@ -176,10 +176,17 @@ impl Ask<'_> {
         }
         work.graph += 1;
         let margin = prepared.margin(bits, search.margin);
-        for hit in graph.found(walk).filter(|hit| is_whole || counts(hit.row)) {
+        for hit in graph.found(walk) {
             let margin = margin * hit.factor;
-            let candidate = Candidate { key: key(part, hit.row), upper: hit.estimate + margin };
-            shortlist.offer(candidate, hit.estimate - margin);
+            let (upper, lower) = (hit.estimate + margin, hit.estimate - margin);
+            // Most of what a wide pool holds. Whether other rows equal it, which takes a line of memory, is not asked.
+            let reaches = upper >= shortlist.bar();
+            if !reaches {
+                continue;
+            }
+            for row in graph.rows_of(hit.node).filter(|&row| is_whole || counts(row)) {
+                shortlist.offer(Candidate { key: key(part, row), upper }, lower);
+            }
         }
         true
     }

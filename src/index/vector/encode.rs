@@ -11,11 +11,9 @@ use super::{
     blocks,
     bytes::Damage,
     hnsw::{self, GraphOptions, Reused},
+    input::check_values,
     kernels,
-    layout::{
-        ALIGN, END, FOOTER_BYTES, HEADER_BYTES, Header, MAX_DIM, MAX_ROWS, NEEDED, REQUIRED, SECTION_BYTES, Section,
-        kind,
-    },
+    layout::{ALIGN, END, FOOTER_BYTES, HEADER_BYTES, Header, NEEDED, REQUIRED, SECTION_BYTES, Section, kind},
     metric::Metric,
     parallel, proof,
     quant::{self, Encoder, Rotation},
@@ -75,7 +73,8 @@ impl Default for SegmentOptions {
 /// The bytes of a segment of these rows. With a graph they stand in the order of the graph, else in their own.
 ///
 /// Panics if a row has another length than `dim` or a value that is not finite, if two rows have one id, if `dim` is not
-/// 1 to [`MAX_DIM`], or if there are more than [`MAX_ROWS`] rows: what it writes always verifies.
+/// 1 to [`MAX_DIM`](super::MAX_DIM), or if there are more than [`MAX_ROWS`](super::MAX_ROWS) rows: what it writes always
+/// verifies. [`check_rows`](super::check_rows) tells so beforehand.
 pub fn encode_segment(dim: usize, rows: &[NewRow<'_>], options: &SegmentOptions) -> Vec<u8> {
     let mut out = Vec::new();
     write_segment(dim, rows, options, &mut out).expect("writing to memory");
@@ -101,7 +100,9 @@ fn write(
     reused: Option<&Reused<'_>>,
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
-    check(dim, rows, options.rows);
+    if let Err(bad) = check_values(dim, rows, options.rows) {
+        panic!("{bad}");
+    }
     let codes = Codes::of(dim, rows, options, reused);
     let ordered: Vec<NewRow<'_>>;
     let rows = match &codes.order {
@@ -199,16 +200,6 @@ impl Codes {
     }
 }
 
-fn check(dim: usize, rows: &[NewRow<'_>], format: RowFormat) {
-    assert!((1..=MAX_DIM).contains(&dim), "dimension {dim}, 1 to {MAX_DIM} expected");
-    assert!(rows.len() <= MAX_ROWS, "{} rows, at most {MAX_ROWS} expected", rows.len());
-    for row in rows {
-        assert_eq!(row.vector.len(), dim, "length of the vector of {}", row.id);
-        let is_finite = |&value: &f32| stored(value, format).is_finite();
-        assert!(row.vector.iter().all(is_finite), "the vector of {} is not finite", row.id);
-    }
-}
-
 /// A row as it is stored.
 fn row_bytes<'a>(row: &NewRow<'a>, format: RowFormat) -> Cow<'a, [u8]> {
     match format {
@@ -222,7 +213,7 @@ fn row_bytes<'a>(row: &NewRow<'a>, format: RowFormat) -> Cow<'a, [u8]> {
 }
 
 /// A value as it is read again.
-fn stored(value: f32, format: RowFormat) -> f32 {
+pub(super) fn stored(value: f32, format: RowFormat) -> f32 {
     match format {
         RowFormat::F32 => value,
         RowFormat::F16 => f16::from_f32(value).to_f32(),

@@ -6,6 +6,7 @@ use std::{borrow::Cow, collections::BTreeSet, sync::Arc};
 
 use super::{
     ask::Ask,
+    input::{self, BadInput},
     kernels::{self, Kernels},
     metric::Metric,
     parallel::for_each_chunk,
@@ -84,7 +85,8 @@ impl Set {
     /// Scores are those of the rows, never estimates; one that is not a number is left out. Which rows are found depends on
     /// the [`Effort`](super::Effort); exact search does not depend on how rows are spread over parts. O(live rows × dim) where rows are
     /// scored, a fraction of it where codes are scanned. Memory: `k` and what is scored again, and a bit a row of the largest
-    /// part if the filter is not small. Panics if `query` has not `dim` values, unless the set is empty.
+    /// part if the filter is not small. Panics if `query` has not `dim` values, unless the set is empty;
+    /// [`check_query`](Self::check_query) tells so beforehand.
     pub fn search_with(
         &self,
         scratch: &mut Scratch,
@@ -108,6 +110,12 @@ impl Set {
         ask.rescore();
         scratch.best.sorted_into(hits);
         work
+    }
+
+    /// Whether a query has as many values as rows have, and all of them finite: one that has others finds what scores are
+    /// still numbers.
+    pub fn check_query(&self, query: &[f32]) -> Result<(), BadInput> {
+        input::check_query(self.dim, query)
     }
 
     /// Many searches at once, on so many threads (0: as many as there are cores): what [`search_with`](Self::search_with) finds

@@ -13,6 +13,10 @@ use crate::index::vector::{
 };
 
 const LINE: usize = 64;
+
+#[derive(Clone, Copy, bytemuck::Zeroable, bytemuck::Pod)]
+#[repr(C, align(64))]
+struct Line([u8; LINE]);
 /// Rows a thread takes at once.
 const TURN: usize = 256;
 
@@ -88,7 +92,8 @@ impl Scores for QueryScores<'_> {
 /// Rows under an inner product that are not of one length are lifted to one by a further value √(M² − |x|²), M being the
 /// greatest length; then the row of the greatest product is the nearest (Bachrach and others, RecSys 2014).
 pub(super) struct Nodes {
-    bytes: Vec<u8>,
+    /// In whole lines of the cache: a node that began between two would touch one more.
+    lines: Vec<Line>,
     stride: usize,
     dim: usize,
     padded: usize,
@@ -108,9 +113,10 @@ impl Nodes {
             Metric::L2 | Metric::Cosine => 0.0,
         };
         let most = encoder.reach(rows);
-        let mut bytes = vec![0; rows.len() * stride];
+        let mut lines = vec![Line([0; LINE]); rows.len() * stride / LINE];
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut lines);
         let buffers = || (vec![0.0; dim], vec![0; dim]);
-        for_each_chunk(threads, &mut bytes, TURN * stride, buffers, |(residual, values), first, bytes| {
+        for_each_chunk(threads, bytes, TURN * stride, buffers, |(residual, values), first, bytes| {
             for (row, node) in rows[first / stride..].iter().zip(bytes.chunks_exact_mut(stride)) {
                 let length = encoder.residual(row, residual);
                 let dot = crate::index::vector::quant::encode(kernels, Bits::Eight, residual, values);
@@ -125,15 +131,19 @@ impl Nodes {
                 }
             }
         });
-        Self { bytes, stride, dim, padded }
+        Self { lines, stride, dim, padded }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        bytemuck::cast_slice(&self.lines)
     }
 
     pub fn len(&self) -> usize {
-        self.bytes.len() / self.stride
+        self.bytes().len() / self.stride
     }
 
     fn terms(&self, node: u32) -> [f32; 3] {
-        last(&self.bytes, self.stride, node)
+        last(self.bytes(), self.stride, node)
     }
 }
 
@@ -154,7 +164,7 @@ impl<'a> NodeScores<'a> {
 
     /// Seen from this node.
     pub fn from(&mut self, node: u32) -> &mut Self {
-        let values = &self.nodes.bytes[node as usize * self.nodes.stride..][..self.nodes.dim];
+        let values = &self.nodes.bytes()[node as usize * self.nodes.stride..][..self.nodes.dim];
         self.query[..values.len()].copy_from_slice(bytemuck::cast_slice(values));
         self.terms = self.nodes.terms(node);
         self
@@ -165,7 +175,7 @@ impl Scores for NodeScores<'_> {
     fn scores(&mut self, nodes: &[u32], scores: &mut [f32]) {
         let mut sums = [0; super::walk::MAX_LINKS];
         let sums = &mut sums[..nodes.len()];
-        let rows = Rows { bytes: &self.nodes.bytes, stride: self.nodes.stride };
+        let rows = Rows { bytes: self.nodes.bytes(), stride: self.nodes.stride };
         self.kernels.code_rows(Bits::Eight, &self.query, rows, nodes, sums);
         let [scale, length, lift] = self.terms;
         for ((&node, &sum), score) in nodes.iter().zip(&*sums).zip(scores) {

@@ -25,7 +25,7 @@ pub(in crate::index::vector) struct GraphView<'a> {
 
 /// A node that a walk found, with what its code says of its score.
 pub(in crate::index::vector) struct Hit {
-    pub row: usize,
+    pub node: u32,
     pub estimate: f32,
     pub factor: f32,
 }
@@ -56,12 +56,12 @@ impl<'g> GraphView<'g> {
         walk.walk(kernels, links, &self.header.entries, &mut scores, stop, counts);
     }
 
-    /// What the last walk found, best first, each with the rows that equal it.
+    /// What the last walk found, best first.
     pub fn found<'w>(&self, walk: &'w Walk) -> impl Iterator<Item = Hit> + use<'w, 'g> {
         let this = *self;
-        walk.pool().iter().flat_map(move |found| {
+        walk.pool().iter().map(move |found| {
             let factor = nodes::terms(this.codes, this.header.stride, found.node()).factor;
-            this.rows_of(found.node()).map(move |row| Hit { row, estimate: found.score, factor })
+            Hit { node: found.node(), estimate: found.score, factor }
         })
     }
 

@@ -78,15 +78,22 @@ fn hadamard(values: &mut [f32]) {
         for pair in values.chunks_exact_mut(2 * half) {
             let (a, b) = pair.split_at_mut(half);
             for (a, b) in a.as_chunks_mut::<LANES>().0.iter_mut().zip(b.as_chunks_mut::<LANES>().0) {
-                for lane in 0..LANES {
-                    (a[lane], b[lane]) = (a[lane] + b[lane], a[lane] - b[lane]);
-                }
+                // Whole before it is stored: else a compiler takes it value by value.
+                let sums: [f32; LANES] = std::array::from_fn(|lane| a[lane] + b[lane]);
+                let differences: [f32; LANES] = std::array::from_fn(|lane| a[lane] - b[lane]);
+                (*a, *b) = (sums, differences);
             }
         }
         half /= 2;
     }
-    while half > 0 {
-        for pair in values.chunks_exact_mut(2 * half) {
+    // Pairs that are less than a vector register apart. Whole registers are turned in place; fewer values are those of a
+    // window that is shorter than one.
+    let (registers, rest) = values.as_chunks_mut::<LANES>();
+    for values in registers {
+        *values = crossed::<1>(crossed::<2>(crossed::<4>(crossed::<8>(*values))));
+    }
+    while half > 0 && !rest.is_empty() {
+        for pair in rest.chunks_exact_mut(2 * half) {
             let (a, b) = pair.split_at_mut(half);
             for (a, b) in a.iter_mut().zip(b) {
                 (*a, *b) = (*a + *b, *a - *b);
@@ -96,6 +103,14 @@ fn hadamard(values: &mut [f32]) {
     }
     let scale = 1.0 / (values.len() as f32).sqrt();
     values.iter_mut().for_each(|value| *value *= scale);
+}
+
+/// Sums and differences of values `HALF` apart: as two additions, of a value and of its negative, each of a whole register.
+#[inline(always)]
+fn crossed<const HALF: usize>(values: [f32; LANES]) -> [f32; LANES] {
+    let other: [f32; LANES] = std::array::from_fn(|lane| values[lane ^ HALF]);
+    let signed: [f32; LANES] = std::array::from_fn(|lane| if lane & HALF == 0 { values[lane] } else { -values[lane] });
+    std::array::from_fn(|lane| other[lane] + signed[lane])
 }
 
 /// A float of this size has whole numbers as its steps: adding it rounds to the nearest, halves to even, and the low bits

@@ -51,7 +51,8 @@ pub(in super::super) fn avx512_vnni() -> Option<Kernels> {
         ],
         // SAFETY: as above.
         blocks: |query, bytes, bar, scores, hits| unsafe { blocks(query, bytes, bar, scores, hits) },
-        scan_ns_per_value: 0.0031,
+        // 0.0031 on a Zen 5, 0.0116 on an Intel that does half as much a cycle: between them.
+        scan_ns_per_value: 0.006,
         ..avx512()?
     })
 }
@@ -122,27 +123,62 @@ fn add_term<const TERM: u8>(query: __m512, row: __m512, sum: __m512) -> __m512 {
     }
 }
 
+/// Four rows a turn: their sums are added across in one go.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni")]
 fn code_rows<const BITS: usize>(query: &[i8], rows: Rows<'_>, ids: &[u32], sums: &mut [i32]) {
+    const GROUP: usize = 4;
     let start = |id: u32| rows.bytes.as_ptr().wrapping_add(id as usize * rows.stride);
     let row_bytes = Bits::ALL[BITS].row_bytes(query.len());
     ids.iter().take(CODES_AHEAD).for_each(|&id| fetch_bytes(start(id), row_bytes));
-    for (at, (&id, sum)) in ids.iter().zip(sums).enumerate() {
-        if let Some(&id) = ids.get(at + CODES_AHEAD) {
-            fetch_bytes(start(id), row_bytes);
+    // What `eight` adds too much, the same for every row.
+    let excess = _mm_set1_epi32(if BITS == Bits::Eight as usize { flipped(query) } else { 0 });
+    let mut at = 0;
+    while at < ids.len() {
+        ids.iter().skip(at + CODES_AHEAD).take(GROUP).for_each(|&id| fetch_bytes(start(id), row_bytes));
+        let left = (ids.len() - at).min(GROUP);
+        let mut totals = [_mm512_setzero_si512(); GROUP];
+        for row in 0..left {
+            let codes = start(ids[at + row]);
+            // SAFETY: the wrapper has checked that `row_bytes` bytes of every row lie within the slice, and that the
+            // query is whole blocks.
+            totals[row] = unsafe {
+                match Bits::ALL[BITS] {
+                    Bits::One => one(query, codes),
+                    Bits::Two => two(query, codes),
+                    Bits::Four => four(query, codes),
+                    Bits::Eight => eight(query, codes),
+                }
+            };
         }
-        // SAFETY: the wrapper has checked that `row_bytes` bytes of every row lie within the slice, and that the query is
-        // whole blocks.
-        let total = unsafe {
-            match Bits::ALL[BITS] {
-                Bits::One => one(query, start(id)),
-                Bits::Two => two(query, start(id)),
-                Bits::Four => four(query, start(id)),
-                Bits::Eight => eight(query, start(id)),
-            }
-        };
-        *sum = _mm512_reduce_add_epi32(total);
+        let mut four = [0; GROUP];
+        // SAFETY: four numbers of 4 bytes are a register.
+        unsafe { _mm_storeu_si128(four.as_mut_ptr().cast(), _mm_sub_epi32(across(totals), excess)) };
+        sums[at..at + left].copy_from_slice(&four[..left]);
+        at += left;
     }
+}
+
+/// The sum of each of four registers.
+#[target_feature(enable = "avx512f,avx512vl")]
+#[inline]
+fn across([a, b, c, d]: [__m512i; 4]) -> __m128i {
+    let pairs = |a, b| _mm512_add_epi32(_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
+    let (ab, cd) = (pairs(a, b), pairs(c, d));
+    let four = _mm512_add_epi32(_mm512_unpacklo_epi64(ab, cd), _mm512_unpackhi_epi64(ab, cd));
+    let half = _mm256_add_epi32(_mm512_castsi512_si256(four), _mm512_extracti64x4_epi64::<1>(four));
+    _mm_add_epi32(_mm256_castsi256_si128(half), _mm256_extracti128_si256::<1>(half))
+}
+
+/// The sum of a query, 128 times.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni")]
+fn flipped(query: &[i8]) -> i32 {
+    let flip = _mm512_set1_epi8(-128);
+    let mut sum = _mm512_setzero_si512();
+    for register in 0..query.len() / 64 {
+        // SAFETY: the query is whole blocks, of 64 values here.
+        sum = _mm512_dpbusd_epi32(sum, flip, unsafe { values(query, register) });
+    }
+    _mm512_reduce_add_epi32(sum)
 }
 
 /// 64 values of a query.
@@ -210,19 +246,17 @@ unsafe fn four(query: &[i8], codes: *const u8) -> __m512i {
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni")]
 #[inline]
 unsafe fn eight(query: &[i8], codes: *const u8) -> __m512i {
-    // One factor must be unsigned: 128 is added to the code, and 128 times the query taken away.
+    // One factor must be unsigned: 128 is added to the code, and `code_rows` takes 128 times the query away.
     let flip = _mm512_set1_epi8(-128);
-    let (mut total, mut excess) = (_mm512_setzero_si512(), _mm512_setzero_si512());
+    let mut total = _mm512_setzero_si512();
     for register in 0..query.len() / 64 {
         // SAFETY: by the contract.
         unsafe {
             let bytes = _mm512_loadu_si512(codes.add(64 * register).cast());
-            let values = values(query, register);
-            total = _mm512_dpbusd_epi32(total, _mm512_xor_si512(bytes, flip), values);
-            excess = _mm512_dpbusd_epi32(excess, flip, values);
+            total = _mm512_dpbusd_epi32(total, _mm512_xor_si512(bytes, flip), values(query, register));
         }
     }
-    _mm512_sub_epi32(total, excess)
+    total
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni")]
