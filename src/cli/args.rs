@@ -174,7 +174,10 @@ pub fn size(text: &str) -> Result<u64, String> {
     Ok((number * factor) as u64)
 }
 
-/// Reads `60s`, `500ms`, `2m`, `1h` or plain seconds.
+/// Longer than anybody waits, and short enough to be added to any clock's now.
+const LONGEST: std::time::Duration = std::time::Duration::from_secs(100 * 365 * 86_400);
+
+/// Reads `60s`, `500ms`, `2m`, `1h` or plain seconds; what is longer than a century is a century.
 pub fn duration(text: &str) -> Result<std::time::Duration, String> {
     let text = text.trim();
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
@@ -187,7 +190,7 @@ pub fn duration(text: &str) -> Result<std::time::Duration, String> {
         "h" => 3600.0,
         _ => return Err(bad()),
     };
-    std::time::Duration::try_from_secs_f64(number * factor).map_err(|_| bad())
+    std::time::Duration::try_from_secs_f64(number * factor).map(|time| time.min(LONGEST)).map_err(|_| bad())
 }
 
 /// Reads the name of a collection: something to be seen, on one line, that is no path.
@@ -235,5 +238,8 @@ mod tests {
         for text in ["", "s", "-1s", "1 fortnight", "99999999999999999999h"] {
             assert!(duration(text).is_err(), "{text}");
         }
+        // Whoever writes so means for ever, and what is added to a clock must not run over.
+        let long = duration("5000000000000000h").unwrap();
+        assert!(long > duration("100000h").unwrap() && std::time::Instant::now().checked_add(long).is_some());
     }
 }

@@ -11,6 +11,7 @@ mod exit;
 mod freshness;
 #[cfg(feature = "onnx")]
 mod installed;
+mod mend;
 mod output;
 mod remote;
 mod report;

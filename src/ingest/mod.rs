@@ -3,7 +3,7 @@
 //! Useful for: walking, detecting, extracting, chunking, embedding and committing. Not for: searching, or printing.
 
 mod arrivals;
-mod chunk;
+pub mod chunk;
 mod deposit;
 pub mod detect;
 pub mod document;

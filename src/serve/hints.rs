@@ -19,7 +19,7 @@ pub fn index(error: &index::Error) -> Option<String> {
             "wait for it to end (`--wait 60s`); a lock whose process has died is free and needs no clean-up"
         }
         Kind::Corrupt => {
-            "`rag verify` names every damaged file; move the index folder away and run `rag ingest` again: the sources are not touched"
+            "`rag doctor` prints the command that makes it anew from the sources, and `rag verify` names every damaged file"
         }
         Kind::Incompatible => {
             "query it with the program and model that made it, or ingest the sources into a new index with `--index DIR`"

@@ -17,6 +17,7 @@ mod check;
 mod errors;
 mod eval;
 mod explain;
+mod faults;
 mod first_minute;
 mod given;
 mod kill;

@@ -370,3 +370,25 @@ fn sources_outside_the_home_get_a_named_root() {
     assert_eq!(report["added"].as_array().unwrap().len(), 0);
     assert_eq!(report["removed"].as_array().unwrap().len(), 0);
 }
+
+/// Names are kept as they are, and content is known by all of its bytes.
+#[cfg(target_os = "linux")]
+#[test]
+fn names_apart_in_one_letter_and_files_apart_in_their_last_byte_are_several() {
+    let house = House::new();
+    let names = ["Report.md", "report.md", "re_port.md", "re-port.md", "re port.md", "rexport.md"];
+    let filling = "The tide table of the northern harbour is kept here.\n\n".repeat(3000);
+    for (number, name) in names.iter().enumerate() {
+        house.write(&format!("docs/{name}"), format!("{filling}The last buoy is number{number}"));
+    }
+    let report = house.rag(["ingest", "docs", "--no-embed", "--json"]).ok().json("rag.ingest/1");
+    assert_eq!(report["added"].as_array().unwrap().len(), names.len());
+    for (number, name) in names.iter().enumerate() {
+        let found = house.rag(["query", &format!("number{number}"), "-k", "1", "--json"]).ok().json("rag.query/1");
+        assert!(found["results"][0].to_string().contains(&format!("docs/{name}")), "{name}: {found:#}");
+    }
+    let removed = house.rag(["rm", "docs/re_port.md", "--json"]).ok().json("rag.rm/1");
+    assert_eq!(removed["removed"].as_array().unwrap().len(), 1, "`_` is a letter: {removed:#}");
+    house.rag(["query", "number5", "--mode", "lexical"]).ok();
+    house.rag(["query", "number2", "--mode", "lexical"]).exits(1);
+}

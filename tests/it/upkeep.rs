@@ -201,6 +201,77 @@ fn doctor_names_what_is_wrong_and_what_mends_it() {
     assert!(check(&doctor, "index")["fix"].as_str().unwrap().contains("update"), "{doctor:#}");
 }
 
+/// Each command that `doctor` prints, typed as it is printed, mends what it is printed for.
+#[cfg(unix)]
+#[test]
+fn the_commands_of_doctor_mend() {
+    use std::os::unix::fs::PermissionsExt;
+    let flip = |house: &House, end: &str| {
+        let path =
+            contents(&house.path(".rag")).into_keys().find(|path| path.to_string_lossy().ends_with(end)).unwrap();
+        let mut bytes = fs::read(&path).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 0x15;
+        fs::write(path, bytes).unwrap();
+    };
+    let open = |house: &House, name: &str, mode| {
+        fs::set_permissions(house.path(name), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    type Break<'a> = &'a dyn Fn(&House);
+    let cases: [(&str, Break<'_>); 9] = [
+        ("index", &|house| fs::remove_dir_all(house.path(".rag")).unwrap()),
+        ("index", &|house| flip(house, "text/meta.json")),
+        ("index", &|house| flip(house, "FORMAT")),
+        ("checksums", &|house| flip(house, ".store")),
+        ("checksums", &|house| flip(house, ".vec")),
+        ("permissions", &|house| open(house, ".rag", 0o755)),
+        ("left-overs", &|house| fs::write(house.path(".rag/text/left.idx"), "left").unwrap()),
+        ("files", &|house| fs::write(house.path("sample-docs/faq.html"), "<p>changed</p>").unwrap()),
+        ("reembed", &|house| begin_a_space(house)),
+    ];
+    for (name, harm) in cases {
+        let house = House::with_index();
+        harm(&house);
+        let doctor = house.rag(["doctor", "--json"]).json("rag.doctor/1");
+        assert_ne!(check(&doctor, name)["state"], "ok", "{doctor:#}");
+        // Where the index does not know any more what was in it.
+        let fix = check(&doctor, name)["fix"].as_str().unwrap().replace(" PATH", " sample-docs");
+        let folder = house.path("bin");
+        fs::create_dir(&folder).unwrap();
+        std::os::unix::fs::symlink(house.command().get_program(), folder.join("rag")).unwrap();
+        let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap_or_default());
+        let mut shell = std::process::Command::new("sh");
+        shell
+            .args(["-c", &fix])
+            .current_dir(house.path("."))
+            .env_clear()
+            .env("HOME", house.path("."))
+            .env("PATH", path);
+        let ran = crate::house::Ran::from(shell.output().unwrap());
+        assert_eq!(ran.code, 0, "{fix}: {}", ran.stderr);
+        let doctor = house.rag(["doctor", "--json"]).ok().json("rag.doctor/1");
+        let wrong: Vec<_> =
+            doctor["checks"].as_array().unwrap().iter().filter(|check| check["state"] != "ok").collect();
+        assert!(wrong.is_empty(), "{name}, after `{fix}`: {wrong:#?}");
+        house.rag(["verify"]).ok();
+        house.rag(["query", "shaft seal"]).ok();
+    }
+}
+
+/// As `reembed` leaves it that was cut off.
+#[cfg(unix)]
+fn begin_a_space(house: &House) {
+    house.rag(["reembed", "--no-embed", "-q"]).ok();
+    for at in (1..400).step_by(3) {
+        house.rag_env(["reembed", "-q"], &[("RAG_KILL_AT", &at.to_string())]);
+        let doctor = house.rag(["doctor", "--json"]).json("rag.doctor/1");
+        if doctor["checks"].as_array().unwrap().iter().any(|check| check["name"] == "reembed") {
+            return;
+        }
+    }
+    panic!("no kill leaves a space behind");
+}
+
 #[cfg(unix)]
 #[test]
 fn k06_files_with_secrets_that_others_may_read_are_named() {

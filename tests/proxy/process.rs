@@ -151,6 +151,13 @@ async fn a_damaged_cache_is_set_aside_with_a_warning() {
     let (code, said) = program.end();
     assert_eq!((code, said.as_str()), (Some(0), ""));
     std::fs::write(dir.path().join("cache/cache.redb"), b"not a database".repeat(500)).unwrap();
+    // Who only looks leaves it where it is.
+    for verb in ["stats", "purge"] {
+        let refused = run(dir.path(), &["cache", verb, "--cache-dir", "cache"]);
+        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(refused.status.code() == Some(7) && said.contains("is damaged") && said.contains("hint:"), "{said}");
+    }
+    assert!(!dir.path().join("cache/cache.redb.damaged-1").exists());
     let program = Program::start(dir.path(), &behind.url, &[]);
     assert_eq!(program.chat("hi").await.cache(), "miss");
     assert_eq!(program.chat("hi").await.cache(), "hit");

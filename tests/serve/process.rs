@@ -53,6 +53,11 @@ impl Process {
     pub fn start_at(home: &Path, address: &str, arguments: &[&str], variables: &[(&str, &str)]) -> Self {
         let mut command = command(home);
         command.args(["serve", "--json", "--listen", address]).args(arguments).envs(variables.iter().copied());
+        Self::of(command, home)
+    }
+
+    /// Starts this command, which is a server's.
+    fn of(mut command: Command, home: &Path) -> Self {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
@@ -95,6 +100,28 @@ fn refused(home: &Path, arguments: &[&str]) -> String {
     assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
     assert!(!said.contains("listening on"), "{said}");
     said
+}
+
+/// As many clients as there are handles, and more: who comes after them is answered.
+#[cfg(unix)]
+#[test]
+fn cr08_a_server_with_few_handles_goes_on() {
+    let home = home();
+    samples(home.path());
+    let script = "ulimit -n 64; exec \"$0\" serve --json --listen 127.0.0.1:0";
+    let mut shell = Command::new("sh");
+    shell.args(["-c", script]).arg(command(home.path()).get_program()).current_dir(home.path()).stdin(Stdio::null());
+    shell.env_clear().env("HOME", home.path()).env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    let mut server = Process::of(shell, home.path());
+    server.client.get("/health").ok();
+    let crowd: Vec<_> = (0..200).map_while(|_| server.client.connect().ok()).collect();
+    assert!(crowd.len() > 64, "{} came in", crowd.len());
+    drop(crowd);
+    server.client.get("/health").ok();
+    server.client.post("/v1/query", &json!({"text": "shaft seal"})).ok();
+    assert!(server.child.try_wait().unwrap().is_none());
+    drop(server);
+    ok(command(home.path()).arg("verify").output().unwrap());
 }
 
 #[test]

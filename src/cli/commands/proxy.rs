@@ -236,6 +236,7 @@ mod with {
             Error::Locked { .. } => {
                 Some("one proxy owns a cache: stop that one, or give this one another `--cache-dir`")
             }
+            Error::Damaged { .. } => Some("`rag proxy` sets it aside when it starts, and begins an empty one"),
             Error::Listen { .. } => Some("is another program listening there? `--listen 127.0.0.1:0` takes any port"),
             Error::Options { .. } | Error::Io { .. } | Error::Store { .. } | Error::Answer { .. } => None,
         };

@@ -18,7 +18,7 @@ pub struct Args {
 
 pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
     if let Some(remote) = &context.remote {
-        return print(context, &remote.verify(&api::VerifyRequest { paranoid: args.paranoid })?);
+        return print(context, &remote.verify(&api::VerifyRequest { paranoid: args.paranoid })?, None);
     }
     let index = context.place.open()?;
     let mut report = if args.paranoid { index.verify_thoroughly()? } else { index.verify()? };
@@ -35,10 +35,12 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
         paranoid: args.paranoid,
         orphans: report.orphans.iter().map(|path| path.display().to_string()).collect(),
     };
-    print(context, &result)
+    let mend = context.place.mend(index.snapshot().ok().as_ref());
+    print(context, &result, Some(&mend))
 }
 
-fn print(context: &Context, result: &wire::VerifyResult) -> Result<u8, Failure> {
+/// `mend`: the command for an index that is here.
+fn print(context: &Context, result: &wire::VerifyResult, mend: Option<&str>) -> Result<u8, Failure> {
     let code = if result.sound { exit::OK } else { exit::NO };
     if context.screen.json {
         context.screen.print_json(result)?;
@@ -58,7 +60,8 @@ fn print(context: &Context, result: &wire::VerifyResult) -> Result<u8, Failure> 
     }
     context.screen.print(&out)?;
     if !result.sound {
-        context.screen.note("move the index folder away and run `rag ingest` again; the sources are not touched");
+        let mend = mend.unwrap_or("move the index folder away and run `rag ingest` again");
+        context.screen.note(&format!("the sources are not touched; to make the index anew: {}", sanitize::line(mend)));
     }
     Ok(code)
 }

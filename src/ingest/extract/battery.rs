@@ -239,6 +239,125 @@ fn s04_deep_nesting() {
 }
 
 #[test]
+fn s04_deep_nesting_inside_of_packages() {
+    const LEVELS: usize = 20_000;
+    for open in [
+        "<w:tbl><w:tr><w:tc>",
+        "<w:sdt><w:sdtContent>",
+        "<w:p><w:r><w:txbxContent>",
+        "<a:tbl><a:tr><a:tc>",
+        "<p:grpSp>",
+        "<text:list><text:list-item>",
+        "<text:p><text:note><text:note-body>",
+        "<table:table><table:table-row><table:table-cell>",
+        "<draw:frame><draw:text-box>",
+        "<ol><li>",
+        "<navPoint>",
+    ] {
+        let deep = format!("<x>{}<w:t>core</w:t>core", open.repeat(LEVELS));
+        for (name, members) in [
+            ("a.docx", vec![("word/document.xml", deep.as_str()), ("word/footnotes.xml", &deep)]),
+            (
+                "a.pptx",
+                vec![
+                    ("ppt/presentation.xml", PRESENTATION),
+                    ("ppt/_rels/presentation.xml.rels", SLIDE),
+                    ("ppt/slide.xml", &deep),
+                ],
+            ),
+            ("a.odt", vec![("content.xml", &deep), ("styles.xml", &deep)]),
+            ("a.odp", vec![("content.xml", &deep)]),
+            (
+                "a.epub",
+                vec![
+                    ("META-INF/container.xml", "<container><rootfile full-path='a.opf'/></container>"),
+                    (
+                        "a.opf",
+                        "<package><item id='1' href='1.xhtml'/><item id='n' href='n.xhtml' properties='nav'/>\
+                         <item id='t' href='t.ncx'/><spine toc='t'><itemref idref='1'/></spine></package>",
+                    ),
+                    ("1.xhtml", &deep),
+                    ("n.xhtml", &deep),
+                    ("t.ncx", &deep),
+                ],
+            ),
+        ] {
+            check(name, &zipped(&members));
+        }
+    }
+    check("a.rtf", format!("{{\\rtf1 {}", "{\\trowd ".repeat(LEVELS)).as_bytes());
+    let parts: String =
+        (0..LEVELS).map(|n| format!("--b{n}\nContent-Type: multipart/mixed; boundary=b{}\n\n", n + 1)).collect();
+    let mail = format!("From: a@b.c\nMIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=b0\n\n{parts}core\n");
+    check("a.eml", mail.as_bytes());
+}
+
+/// Numbers of rows, columns, items and levels are the document's word: at the edges of every width they are only numbers.
+#[test]
+fn numbers_of_any_size_are_no_harm() {
+    let texts = [
+        (
+            "a.rst",
+            ".. csv-table:: cap\n   :header: a, b\n   :header-rows: N\n   :stub-columns: N\n\n   1, 2\n\nN. one\n#. two\n",
+        ),
+        ("a.rst", ".. list-table::\n   :header-rows: N\n\n   * - a\n     - b\n"),
+        (
+            "a.adoc",
+            "[start=N]\n. a\n. b\n\n[cols=\"N*\"]\n|===\n|a |b\nN+|x .N+|y N.N+|z\nN*|q\n|===\n\n:leveloffset: +N\n\n== k\n",
+        ),
+        ("a.org", "1. [@N] a\n2. b\n"),
+        (
+            "a.tex",
+            "\\setcounter{section}{N}\\section{A}\\begin{enumerate}\\setcounter{enumi}{N}\\item a\\item b\\end{enumerate}\\begin{tabular}{l}\\multicolumn{N}{l}{x} & \\multirow{N}{*}{y}\\\\ a\\end{tabular}\\newcommand{\\q}[N]{#N}\\q a\\char N",
+        ),
+        ("a.1", ".TH A 1\n.nr x N\n.nr x +N\n\\n(x\n.IP N N\na\n.sp N\n\\h'N' \\[uN] \\N'N'\n.TS\nlN s.\na\n.TE\n"),
+        (
+            "a.html",
+            "<ol start=N><li>a<li>b</ol><ol><li value=N>a<li>b</ol><table><tr><td colspan=N>a<td>b<td rowspan=N>c<tr><td>d</table>",
+        ),
+        ("a.md", "N. a\nN. b\n\n[^N]: x\n"),
+        ("a.srt", "N\nN:N:N,N --> N:00:00,000\nx\n\n1\n00:00:01,000 --> 00:00:02,000\ny\n"),
+        (
+            "a.rtf",
+            "{\\rtf1\\ansi\\ucN\\uN ?\\binN x\\trowd\\cellxN\\clmgf\\cell\\row\\fN\\outlinelevelN a\\par\\pnstartN\\lsN\\ilvlN b\\par}",
+        ),
+        ("a.ipynb", "{\"cells\":[{\"cell_type\":\"code\",\"execution_count\":N,\"source\":[\"x\"]}],\"nbformat\":N}"),
+        (
+            "a.mbox",
+            "From a Tue Dec  1 10:00:00 2026\nFrom: a@b\nContent-Length: N\n\nbody\n\nFrom b Tue Dec  1 10:00:00 2026\nFrom: a@b\n\nbody\n",
+        ),
+        ("a.emlx", "N\nFrom: a@b\nSubject: x\n\nhi\n"),
+        ("a.log", "N-N-NTN:N:NZ INFO x\n[N.N] y\n"),
+    ];
+    let members = [
+        (
+            "a.odt",
+            "content.xml",
+            "<office:body><office:text><text:list><text:list-item text:start-value='N'><text:p>a</text:p></text:list-item></text:list><text:p>a<text:s text:c='N'/></text:p><table:table><table:table-row table:number-rows-repeated='N'><table:table-cell table:number-columns-repeated='N' table:number-columns-spanned='N' table:number-rows-spanned='N'><text:p>c</text:p></table:table-cell></table:table-row></table:table></office:text></office:body>",
+        ),
+        (
+            "a.ods",
+            "content.xml",
+            "<office:body><office:spreadsheet><table:table><table:table-row table:number-rows-repeated='N'><table:table-cell table:number-columns-repeated='N' table:number-rows-spanned='N'><text:p>1</text:p></table:table-cell></table:table-row><table:table-row><table:table-cell><text:p>2</text:p></table:table-cell></table:table-row></table:table></office:spreadsheet></office:body>",
+        ),
+        (
+            "a.docx",
+            "word/document.xml",
+            "<w:body><w:p><w:pPr><w:outlineLvl w:val='N'/><w:numPr><w:ilvl w:val='N'/><w:numId w:val='N'/></w:numPr></w:pPr><w:r><w:t>x</w:t></w:r></w:p><w:tbl><w:tr><w:trPr><w:gridBefore w:val='N'/></w:trPr><w:tc><w:tcPr><w:gridSpan w:val='N'/></w:tcPr><w:p><w:r><w:t>x</w:t></w:r></w:p></w:tc></w:tr></w:tbl></w:body>",
+        ),
+    ];
+    for number in ["0", "-1", "255", "65535", "2147483647", "4294967295", "9223372036854775807", "18446744073709551615"]
+    {
+        for (name, text) in texts {
+            check(name, text.replace('N', number).as_bytes());
+        }
+        for (name, member, xml) in members {
+            check(name, &zipped(&[(member, &format!("<x>{}</x>", xml.replace("'N'", &format!("'{number}'"))))]));
+        }
+    }
+}
+
+#[test]
 fn a_file_cut_at_any_place() {
     for (name, good) in formats() {
         let long = if is_container(name) { good } else { good.repeat(20) };
@@ -396,6 +515,7 @@ fn pieces() -> impl Strategy<Value = String> {
 
 const PRESENTATION: &str = "<p:presentation><p:sldId r:id='r'/></p:presentation>";
 const SLIDE: &str = "<R><Relationship Id='r' Type='x/worksheet' Target='slide.xml'/></R>";
+const TOP: &str = "<Relationships><Relationship Id='1' Type='http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument' Target='xl/workbook.xml'/></Relationships>";
 const BOOK: &str = "<workbook><sheets><sheet name='S' sheetId='1' r:id='r'/></sheets></workbook>";
 
 /// Elements that mean something to some office format, in any order.
@@ -536,7 +656,7 @@ proptest! {
             ("a.odt", vec![("content.xml", &xml), ("styles.xml", &xml), ("meta.xml", &xml)]),
             ("a.ods", vec![("content.xml", &xml)]),
             ("a.odp", vec![("content.xml", &xml)]),
-            ("a.xlsx", vec![("xl/workbook.xml", &BOOK.to_owned()), ("xl/_rels/workbook.xml.rels", &SLIDE.to_owned()), ("xl/slide.xml", &sheet)]),
+            ("a.xlsx", vec![("_rels/.rels", &TOP.to_owned()), ("xl/workbook.xml", &BOOK.to_owned()), ("xl/_rels/workbook.xml.rels", &SLIDE.to_owned()), ("xl/slide.xml", &sheet)]),
         ] {
             let members: Vec<(&str, &str)> = members.iter().map(|(name, text)| (*name, text.as_str())).collect();
             check(name, &zipped(&members));

@@ -16,6 +16,8 @@ pub enum Error {
     Io { act: &'static str, path: PathBuf, source: std::io::Error },
     #[error("the cache at `{path}` cannot be used: {why}")]
     Store { path: PathBuf, why: String },
+    #[error("the cache at `{path}` is damaged")]
+    Damaged { path: PathBuf },
     #[error("cannot listen on `{address}`: {source}")]
     Listen { address: String, source: std::io::Error },
     #[error("the proxy of this cache, at `{url}`, {why}")]
@@ -27,6 +29,7 @@ impl Error {
         match self {
             Self::Options { .. } => Kind::Usage,
             Self::Locked { .. } => Kind::Locked,
+            Self::Damaged { .. } => Kind::Corrupt,
             Self::Io { .. } | Self::Store { .. } | Self::Listen { .. } => Kind::Io,
             Self::Answer { .. } => Kind::Model,
         }

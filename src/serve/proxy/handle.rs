@@ -300,7 +300,8 @@ async fn purge(inner: &Arc<Inner>, query: &str) -> Response<Body> {
         purging.store.purge(older)
     });
     match purged.await {
-        Ok(purged) => json_response(StatusCode::OK, &json!({"schema": "rag.proxy.purge/1", "purged": purged})),
+        Ok(Ok(purged)) => json_response(StatusCode::OK, &json!({"schema": "rag.proxy.purge/1", "purged": purged})),
+        Ok(Err(error)) => problem(StatusCode::INTERNAL_SERVER_ERROR, "purge", &error.to_string()),
         Err(_) => problem(StatusCode::INTERNAL_SERVER_ERROR, "purge", "the cache could not be purged"),
     }
 }

@@ -138,6 +138,7 @@ pub fn serve(options: Options, listener: TcpListener, cancel: &Cancel, on_ready:
         ttl: options.ttl,
         max_bytes: options.max_size_bytes,
         clock: Arc::clone(&options.clock),
+        damaged: store::Damaged::SetAside,
     })?;
     let secret = identity::Secret::of(&options.dir)?;
     let semantic = options.semantic.map(|(threshold, embedder)| {
@@ -186,19 +187,21 @@ pub fn serve(options: Options, listener: TcpListener, cancel: &Cancel, on_ready:
     Ok(())
 }
 
-/// The counters of a cache that no proxy uses now; how large it may be is not known. Errors: `Locked`, `Io`.
+/// The counters of a cache that no proxy uses now; how large it may be is not known. Errors: `Locked`, `Io`, `Damaged`.
 pub fn cache_stats(dir: &Path) -> Result<StoreStats> {
     let store = open_idle(dir)?;
     Ok(StoreStats { max_bytes: 0, ..store.stats() })
 }
 
-/// Empties a cache that no proxy uses now, or takes out what is so old; gives the number of entries. Errors: `Locked`, `Io`.
+/// Empties a cache that no proxy uses now, or takes out what is so old; gives the number of entries. Errors: `Locked`, `Io`,
+/// `Damaged`.
 pub fn cache_purge(dir: &Path, older_than: Option<Duration>) -> Result<u64> {
-    Ok(open_idle(dir)?.purge(older_than))
+    open_idle(dir)?.purge(older_than)
 }
 
-/// Opens a cache to look at: nothing is too old or too much.
+/// Opens a cache to look at: nothing is too old or too much, and what is damaged stays where it is.
 fn open_idle(dir: &Path) -> Result<store::Store> {
     let (ttl, clock) = (Duration::from_secs(u64::from(u32::MAX)), Arc::new(SystemClock::default()));
-    Ok(store::Store::open(store::StoreOptions { dir: dir.to_path_buf(), ttl, max_bytes: u64::MAX, clock })?.0)
+    let damaged = store::Damaged::Refuse;
+    Ok(store::Store::open(store::StoreOptions { dir: dir.to_path_buf(), ttl, max_bytes: u64::MAX, clock, damaged })?.0)
 }

@@ -12,12 +12,15 @@ use rag::{
 
 use super::Doctor;
 use crate::cli::{
+    mend::quoted,
     output::{bytes, count},
     report::Failure,
 };
 
 /// Less free space than this, or than the index takes, is too little: a merge writes it once more.
 const MIN_FREE_BYTES: u64 = 64 << 20;
+/// An index of more bytes is not read whole.
+const MAX_READ_BYTES: u64 = 4 << 30;
 /// So many files are looked at.
 const MAX_STALE_CHECKED: usize = 200_000;
 
@@ -43,7 +46,7 @@ impl Doctor<'_> {
         let snapshot = match index.snapshot() {
             Ok(snapshot) => snapshot,
             Err(error) => {
-                let fix = if error.kind() == Kind::Corrupt { self.rag("verify") } else { self.rag("status") };
+                let fix = if error.kind() == Kind::Corrupt { self.place.mend(None) } else { self.rag("status") };
                 self.failed("index", error.to_string(), fix);
                 return None;
             }
@@ -55,13 +58,15 @@ impl Doctor<'_> {
                 let generation = snapshot.generation();
                 self.ok("index", format!("{documents}, {chunks}, generation {generation}, {}", bytes(size)));
             }
-            Err(error) => self.failed("index", error.to_string(), self.rag("verify")),
+            Err(error) => self.failed("index", error.to_string(), self.place.mend(Some(&snapshot))),
         }
+        self.checksums(&index, &snapshot, size);
         self.orphans(&index, holder.is_some());
         match index.begun_spaces() {
             Ok(begun) if !begun.is_empty() => {
-                let fix = format!("{} (goes on), or {}", self.rag("reembed"), self.rag("reembed --abort"));
-                self.warn("reembed", "an embedding space was begun and not finished", fix);
+                let abort = self.rag("reembed --abort");
+                let what = format!("an embedding space was begun and not finished; to give it up: `{abort}`");
+                self.warn("reembed", what, self.rag("reembed"));
             }
             Ok(_) | Err(_) => {}
         }
@@ -70,11 +75,34 @@ impl Doctor<'_> {
         Some(snapshot)
     }
 
+    /// Whether every byte is as it was written.
+    fn checksums(&mut self, index: &rag::index::Index, snapshot: &Snapshot, size: u64) {
+        if size > MAX_READ_BYTES {
+            let verify = self.rag("verify");
+            return self.ok("checksums", format!("{} are not read here: `{verify}` reads them", bytes(size)));
+        }
+        match index.verify() {
+            Ok(verified) if verified.is_sound() => {
+                let files = count(verified.files as u64, "file");
+                self.ok("checksums", format!("of {files} agree, {}", bytes(verified.bytes)));
+            }
+            Ok(verified) => {
+                let first = verified.faults.first().map(ToString::to_string).unwrap_or_default();
+                let more = match verified.faults.len() {
+                    0 | 1 => String::new(),
+                    faults => format!(" (and {} more: `{}`)", faults - 1, self.rag("verify")),
+                };
+                self.failed("checksums", format!("{first}{more}"), self.place.mend(Some(snapshot)));
+            }
+            Err(error) => self.failed("checksums", error.to_string(), self.place.mend(Some(snapshot))),
+        }
+    }
+
     fn no_index(&mut self, failure: &Failure) {
         let fix = match failure.kind() {
             Some(Kind::NotFound) => self.rag("ingest PATH"),
             Some(Kind::Incompatible) => "update this program, or ingest into a new index with `--index DIR`".into(),
-            Some(Kind::Corrupt) => self.rag("verify"),
+            Some(Kind::Corrupt) => self.place.mend(None),
             Some(_) | None => failure.hint_text().unwrap_or_else(|| self.rag("status")),
         };
         self.failed("index", failure.message(), fix);
@@ -94,13 +122,16 @@ impl Doctor<'_> {
         if !dir.join("lock").exists() {
             writable = !fs::metadata(dir).is_ok_and(|meta| meta.permissions().readonly());
         }
+        let shown = quoted(&dir.display().to_string());
         if !writable {
-            self.warn(
-                "permissions",
-                "the index cannot be written here: it can be read",
-                format!("chmod -R u+w {}", dir.display()),
-            );
-            return;
+            let is_mounted_so =
+                rustix::fs::statvfs(dir).is_ok_and(|stat| stat.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY));
+            let (what, fix) = if is_mounted_so {
+                ("it lies on a read-only file system: it can be read, not written", format!("cp -r {shown} FOLDER"))
+            } else {
+                ("the index cannot be written here: it can be read", format!("chmod -R u+w {shown}"))
+            };
+            return self.warn("permissions", what, fix);
         }
         if open.is_empty() {
             return self.ok("permissions", "nobody else reads the index");
@@ -113,7 +144,7 @@ impl Doctor<'_> {
                 return self.fixed("permissions", format!("{files} closed to others"));
             }
         }
-        self.warn("permissions", format!("{files} open to other users"), format!("chmod -R go-rwx {}", dir.display()));
+        self.warn("permissions", format!("{files} open to other users"), format!("chmod -R go-rwx {shown}"));
     }
 
     #[cfg(not(unix))]
@@ -133,7 +164,7 @@ impl Doctor<'_> {
                 }
                 self.warn("left-overs", format!("{files} of a run that was cut off"), self.rag("doctor --fix"));
             }
-            Err(error) => self.failed("left-overs", error.to_string(), self.rag("verify")),
+            Err(error) => self.failed("left-overs", error.to_string(), self.place.mend(None)),
         }
     }
 
@@ -187,7 +218,7 @@ impl Doctor<'_> {
             (_, _) => self.warn(
                 "files",
                 format!("{changed} changed and {gone} gone since they were read"),
-                self.rag("ingest PATH"),
+                self.place.ingest_again(Some(snapshot)),
             ),
         }
     }

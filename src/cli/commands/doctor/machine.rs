@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use rag::{index::Snapshot, ingest::Loaders};
 
 use super::Doctor;
-use crate::cli::{config, env, report::Failure};
+use crate::cli::{config, env, mend::quoted, report::Failure};
 
 /// Watches that `--watch` may need beyond the folders there are.
 const SPARE_WATCHES: u64 = 1024;
@@ -39,7 +39,7 @@ impl Doctor<'_> {
             if config::is_open_to_others(&path) {
                 let (what, fix) = (
                     format!("`{}` holds secrets and others may read it", path.display()),
-                    format!("chmod 600 {}", path.display()),
+                    format!("chmod 600 {}", quoted(&path.display().to_string())),
                 );
                 if self.fix && close(&path) {
                     self.fixed("secrets", format!("`{}` closed to others", path.display()));

@@ -54,13 +54,7 @@ impl Doctor<'_> {
 
     /// A command for this index, as it is to be typed.
     fn rag(&self, verb: &str) -> String {
-        let dir = self.place.dir.display().to_string();
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
-        match dir.as_str() {
-            ".rag" => format!("rag {verb}"),
-            plain if plain.chars().all(is_plain) => format!("rag {verb} --index {plain}"),
-            other => format!("rag {verb} --index '{}'", other.replace('\'', "'\\''")),
-        }
+        self.place.command(verb)
     }
 }
 

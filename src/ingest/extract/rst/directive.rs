@@ -197,6 +197,9 @@ fn option(line: &str) -> Option<(&str, &str)> {
     super::field(line.trim())
 }
 
+/// A number of rows; more than any table has.
+const MAX_NUMBER: usize = 1 << 20;
+
 fn number(value: Option<&str>) -> usize {
-    value.and_then(|value| value.trim().parse().ok()).unwrap_or(0)
+    value.and_then(|value| value.trim().parse().ok()).unwrap_or(0).min(MAX_NUMBER)
 }

@@ -12,7 +12,7 @@ mod writer;
 
 use std::{
     collections::HashMap,
-    fs,
+    fs, io,
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -24,12 +24,13 @@ use std::{
 };
 
 pub use lock::{Lock, Owner, owner};
+pub use table::Damaged;
 
 use self::{
     journal::Journal,
     sieve::{Known, Sieve},
     table::{Batch, Put, Table},
-    writer::{Op, Writer},
+    writer::{Op, Owed, Writer},
 };
 use super::{
     error::{Error, Result},
@@ -84,6 +85,7 @@ pub struct StoreOptions {
     pub ttl: Duration,
     pub max_bytes: u64,
     pub clock: Arc<dyn Clock>,
+    pub damaged: Damaged,
 }
 
 /// What there is.
@@ -126,12 +128,11 @@ struct Outgoing {
 
 impl Outgoing {
     /// Lets the files of the journal up to now go with the next commit.
-    fn turn(&mut self) {
-        // A full disk: the file stays and is tried again.
-        if let Ok(number) = self.journal.turn() {
-            self.written_bytes = 0;
-            let _ = self.queue.send(Op::Turned(number));
-        }
+    fn turn(&mut self) -> io::Result<()> {
+        let number = self.journal.turn()?;
+        self.written_bytes = 0;
+        let _ = self.queue.send(Op::Turned(number));
+        Ok(())
     }
 }
 
@@ -175,24 +176,12 @@ pub fn make_dir(dir: &Path) -> Result<()> {
 }
 
 impl Store {
-    /// Opens or makes the cache of a folder. Errors: `Locked` by another process, `Io`.
+    /// Opens or makes the cache of a folder. Errors: `Locked` by another process, `Io`, `Damaged` if that is refused.
     pub fn open(options: StoreOptions) -> Result<(Self, Opened)> {
         make_dir(&options.dir)?;
         let lock = Lock::take(&options.dir)?;
-        let (table, mut set_aside) = Table::open(&options.dir)?;
+        let (table, facts, set_aside) = Table::open(&options.dir, options.damaged)?;
         let wrong = |error: redb::Error| Error::Store { path: options.dir.clone(), why: error.to_string() };
-        let (table, facts) = match table.facts() {
-            Ok(facts) => (table, facts),
-            Err(_) => {
-                // Whole pages with senseless content: of another program, or another version.
-                drop(table);
-                let path = options.dir.join("cache.redb");
-                let aside = options.dir.join("cache.redb.unreadable");
-                fs::rename(&path, &aside).map_err(Error::io("set aside", path))?;
-                set_aside = Some(aside);
-                (Table::open(&options.dir)?.0, Vec::new())
-            }
-        };
         let (journal, records) = Journal::open(&options.dir).map_err(Error::io("open the journal in", &options.dir))?;
         let shared = Arc::new(Shared {
             table,
@@ -251,7 +240,8 @@ impl Store {
     }
 
     fn start_writer(&mut self, incoming: mpsc::Receiver<Op>) -> Result<()> {
-        let writer = Writer { shared: Arc::clone(&self.shared), incoming, dir: self.options.dir.clone() };
+        let (shared, dir) = (Arc::clone(&self.shared), self.options.dir.clone());
+        let writer = Writer { shared, incoming, dir, owed: Owed::default() };
         let thread = std::thread::Builder::new().name("proxy-cache".into()).spawn(move || writer.run());
         self.writer = Some(thread.map_err(Error::io("start a thread for", &self.options.dir))?);
         Ok(())
@@ -338,7 +328,8 @@ impl Store {
         gone.iter().for_each(|key| drop(outgoing.queue.send(Op::Delete(*key))));
         outgoing.written_bytes += record.len();
         if outgoing.written_bytes >= JOURNAL_BYTES {
-            outgoing.turn();
+            // A full disk: the file stays and is tried again.
+            let _ = outgoing.turn();
         }
         Ok(gone)
     }
@@ -354,10 +345,11 @@ impl Store {
     }
 
     /// Forgets everything, or what is at least so old; gives the number of entries. When it returns, none is found
-    /// again, nor by the next process; what the disk keeps of them is not wiped. Waits for a commit.
-    pub fn purge(&self, older_than: Option<Duration>) -> u64 {
+    /// again, nor by the next process; what the disk keeps of them is not wiped. Waits for a commit. Errors: `Io`, `Store`:
+    /// none is found by this process, but they may be by the next; it is tried again with the next commit.
+    pub fn purge(&self, older_than: Option<Duration>) -> Result<u64> {
         let (done, wait) = mpsc::channel();
-        let count = {
+        let (count, turned) = {
             let mut outgoing = hold(&self.journal);
             let mut index = hold(&self.shared.index);
             let count = match older_than {
@@ -383,12 +375,21 @@ impl Store {
                     old.len()
                 }
             };
-            outgoing.turn();
+            let turned = outgoing.turn();
             let _ = outgoing.queue.send(Op::Flush(done));
-            count as u64
+            (count as u64, turned)
         };
-        let _ = wait.recv();
-        count
+        let dir = &self.options.dir;
+        let flushed = wait.recv().unwrap_or_else(|_| Err("its writer has ended".to_owned()));
+        turned.map_err(Error::io("write the journal in", dir))?;
+        flushed.map_err(|why| Error::Store {
+            path: dir.clone(),
+            why: format!("what was purged may come back with the next start ({why})"),
+        })?;
+        if older_than.is_none() {
+            table::forget_set_aside(dir).map_err(Error::io("remove what was set aside in", dir))?;
+        }
+        Ok(count)
     }
 
     /// Waits until everything is committed.
@@ -418,7 +419,8 @@ impl Drop for Store {
     fn drop(&mut self) {
         {
             let mut outgoing = hold(&self.journal);
-            outgoing.turn();
+            // What stays in the journal is read again at the next start.
+            let _ = outgoing.turn();
             let _ = outgoing.queue.send(Op::Stop);
         }
         if let Some(writer) = self.writer.take() {

@@ -20,6 +20,7 @@ const QUESTIONS: TableDefinition<&Key, &[u8]> = TableDefinition::new("questions"
 const CACHE_BYTES: usize = 64 << 20;
 
 const FILE: &str = "cache.redb";
+const ASIDE: &str = "cache.redb.damaged";
 
 /// What one commit changes.
 #[derive(Debug, Default)]
@@ -52,29 +53,54 @@ pub struct Fact {
 /// The open database.
 pub struct Table {
     database: Database,
+    /// Commits fail, as on a full disk.
+    #[cfg(test)]
+    pub is_full: std::sync::atomic::AtomicBool,
+}
+
+/// What becomes of a damaged database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Damaged {
+    /// It gets another name, and an empty one is begun.
+    SetAside,
+    /// It stays as it is: nobody came to use it.
+    Refuse,
 }
 
 impl Table {
-    /// Opens the database of a folder. A damaged one is set aside under the name that is given, and an empty one is begun.
-    pub fn open(dir: &Path) -> Result<(Self, Option<PathBuf>)> {
+    /// Opens the database of a folder and reads what it knows; gives the name under which a damaged one was set aside.
+    /// A disk that cannot be read is no damage. Errors: `Io`, `Store`, and `Damaged` where that is refused.
+    pub fn open(dir: &Path, damaged: Damaged) -> Result<(Self, Vec<Fact>, Option<PathBuf>)> {
         let path = dir.join(FILE);
-        match open(&path) {
-            Ok(database) => Ok((Self { database }, None)),
-            Err(Refused::Io(source)) => Err(Error::io("open", path)(source)),
-            Err(Refused::Damaged) => {
+        match Self::read_whole(&path) {
+            Ok((table, facts)) => Ok((table, facts, None)),
+            Err(Error::Damaged { .. }) if damaged == Damaged::SetAside => {
                 let aside = free_name(dir);
                 std::fs::rename(&path, &aside).map_err(Error::io("set aside", &path))?;
-                let database = open(&path).map_err(|refused| match refused {
-                    Refused::Io(source) => Error::io("open", &path)(source),
-                    Refused::Damaged => Error::Store { path: path.clone(), why: "a new one is damaged".to_owned() },
-                })?;
-                Ok((Self { database }, Some(aside)))
+                let (table, facts) = Self::read_whole(&path)?;
+                Ok((table, facts, Some(aside)))
             }
+            Err(error) => Err(error),
         }
     }
 
+    fn read_whole(path: &Path) -> Result<(Self, Vec<Fact>)> {
+        let database = open(path)?;
+        let table = Self {
+            database,
+            #[cfg(test)]
+            is_full: false.into(),
+        };
+        // Whole pages with senseless content are damage too: of another program, or another version.
+        let facts = table.facts().map_err(|error| match error {
+            redb::Error::Io(source) => Error::io("read", path)(source),
+            _ => Error::Damaged { path: path.to_path_buf() },
+        })?;
+        Ok((table, facts))
+    }
+
     /// What is there, in the order it came. Errors: a sentence.
-    pub fn facts(&self) -> std::result::Result<Vec<Fact>, redb::Error> {
+    fn facts(&self) -> std::result::Result<Vec<Fact>, redb::Error> {
         let reading = self.database.begin_read()?;
         let table = match reading.open_table(FACTS) {
             Ok(table) => table,
@@ -114,6 +140,10 @@ impl Table {
 
     /// Commits a batch; when this returns, it is on the disk.
     pub fn commit(&self, batch: &Batch) -> std::result::Result<(), redb::Error> {
+        #[cfg(test)]
+        if self.is_full.load(std::sync::atomic::Ordering::SeqCst) {
+            return Err(redb::Error::Io(std::io::ErrorKind::StorageFull.into()));
+        }
         let writing = self.database.begin_write()?;
         if batch.clear {
             writing.delete_table(ENTRIES)?;
@@ -143,13 +173,8 @@ impl Table {
     }
 }
 
-enum Refused {
-    Io(std::io::Error),
-    Damaged,
-}
-
 /// Reads every page of an existing file once, so that a flipped bit is found here and not by a panic later.
-fn open(path: &Path) -> std::result::Result<Database, Refused> {
+fn open(path: &Path) -> Result<Database> {
     use redb::{DatabaseError, StorageError};
     let mut builder = Database::builder();
     builder.set_cache_size(CACHE_BYTES).set_check_integrity_on_open(true);
@@ -158,7 +183,7 @@ fn open(path: &Path) -> std::result::Result<Database, Refused> {
         let mut options = std::fs::OpenOptions::new();
         options.write(true).create(true).truncate(false);
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        options.open(path).map_err(Refused::Io)?;
+        options.open(path).map_err(Error::io("open", path))?;
     }
     let opened = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| builder.create(path)));
     match opened {
@@ -166,13 +191,29 @@ fn open(path: &Path) -> std::result::Result<Database, Refused> {
         Ok(Err(DatabaseError::Storage(StorageError::Io(error))))
             if !matches!(error.kind(), std::io::ErrorKind::InvalidData | std::io::ErrorKind::UnexpectedEof) =>
         {
-            Err(Refused::Io(error))
+            Err(Error::io("open", path)(error))
         }
-        Ok(Err(_)) | Err(_) => Err(Refused::Damaged),
+        Ok(Err(
+            error @ (DatabaseError::DatabaseAlreadyOpen
+            | DatabaseError::LockProtocolMismatch
+            | DatabaseError::TransactionInProgress),
+        )) => Err(Error::Store { path: path.to_path_buf(), why: error.to_string() }),
+        Ok(Err(_)) | Err(_) => Err(Error::Damaged { path: path.to_path_buf() }),
     }
 }
 
+/// Removes the databases that were set aside.
+pub fn forget_set_aside(dir: &Path) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(dir)? {
+        let entry = entry?;
+        if entry.file_name().to_str().is_some_and(|name| name.starts_with(ASIDE)) {
+            std::fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
 fn free_name(dir: &Path) -> PathBuf {
-    let names = (1..1000).map(|n| dir.join(format!("{FILE}.damaged-{n}")));
-    names.into_iter().find(|path| !path.exists()).unwrap_or_else(|| dir.join(format!("{FILE}.damaged")))
+    let names = (1..1000).map(|n| dir.join(format!("{ASIDE}-{n}")));
+    names.into_iter().find(|path| !path.exists()).unwrap_or_else(|| dir.join(ASIDE))
 }

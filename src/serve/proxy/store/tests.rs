@@ -45,6 +45,7 @@ impl Bench {
             ttl: Duration::from_secs(TTL),
             max_bytes: self.max_bytes,
             clock: Arc::clone(&self.clock) as Arc<dyn Clock>,
+            damaged: Damaged::SetAside,
         }
     }
 
@@ -186,15 +187,69 @@ fn purged_entries_are_found_by_no_later_process() {
     }
     bench.pass(100);
     store.put(key(100), b"young", None).unwrap();
-    assert_eq!(store.purge(Some(Duration::from_secs(50))), 20);
+    assert_eq!(store.purge(Some(Duration::from_secs(50))).unwrap(), 20);
     assert_eq!(store.stats().entries, 1);
-    assert_eq!(store.purge(None), 1);
+    assert_eq!(store.purge(None).unwrap(), 1);
     assert_eq!(store.stats().pending, 0);
     // As after a crash: nothing comes back out of the journal.
     let (_, records) = Journal::open(bench.dir.path()).unwrap();
     assert_eq!(records, []);
     drop(store);
     assert_eq!(bench.open().stats().entries, 0);
+}
+
+/// The disk was full: nobody is told that it is done, and the next commit makes it so.
+#[test]
+fn a_purge_that_cannot_be_written_is_an_error() {
+    for older_than in [None, Some(Duration::ZERO)] {
+        let bench = Bench::new();
+        let store = bench.open();
+        for n in 0..5 {
+            store.put(key(n), b"old", None).unwrap();
+        }
+        store.flush();
+        store.shared.table.is_full.store(true, Ordering::SeqCst);
+        let error = store.purge(older_than).unwrap_err();
+        assert!(error.to_string().contains("may come back"), "{error}");
+        assert_eq!((get(&store, 1), store.stats().errors), (None, 1));
+        store.shared.table.is_full.store(false, Ordering::SeqCst);
+        store.put(key(1), b"new", None).unwrap();
+        drop(store);
+        let store = bench.open();
+        assert_eq!((store.stats().entries, get(&store, 1).as_deref()), (1, Some(&b"new"[..])), "{older_than:?}");
+    }
+}
+
+#[test]
+fn who_only_looks_sets_nothing_aside() {
+    let bench = Bench::new();
+    drop(bench.open());
+    let path = bench.dir.path().join("cache.redb");
+    let garbage = b"not a database".repeat(1000);
+    fs::write(&path, &garbage).unwrap();
+    let refused = Store::open(StoreOptions { damaged: Damaged::Refuse, ..bench.options() }).err().unwrap();
+    assert_eq!(refused.kind(), crate::types::Kind::Corrupt);
+    assert_eq!(fs::read(&path).unwrap(), garbage);
+    // Purging all takes what was set aside with it: it holds answers, too.
+    let (store, opened) = Store::open(bench.options()).unwrap();
+    let aside = opened.set_aside.unwrap();
+    assert!(aside.exists());
+    store.purge(None).unwrap();
+    assert!(!aside.exists());
+}
+
+/// A disk that cannot be read now says nothing about what is on it.
+#[cfg(unix)]
+#[test]
+fn a_file_that_cannot_be_read_is_not_damaged() {
+    let bench = Bench::new();
+    drop(bench.open());
+    let path = bench.dir.path().join("cache.redb");
+    fs::remove_file(&path).unwrap();
+    fs::create_dir(&path).unwrap();
+    let error = Store::open(bench.options()).err().unwrap();
+    assert_eq!(error.kind(), crate::types::Kind::Io);
+    assert!(path.is_dir() && !bench.dir.path().join("cache.redb.damaged-1").exists());
 }
 
 #[test]

@@ -23,6 +23,9 @@ pub const GATHER: Duration = Duration::from_millis(100);
 /// The most changes of one commit.
 const MAX_BATCH: usize = 512;
 
+/// Whether all before is on the disk and nowhere else; else a sentence.
+pub type Flushed = Result<(), String>;
+
 pub enum Op {
     Put(Put),
     Delete(Key),
@@ -30,8 +33,8 @@ pub enum Op {
     Clear,
     /// The journal has turned: what came before stands in its files up to this number.
     Turned(u64),
-    /// Answers when all before it is committed.
-    Flush(Sender<()>),
+    /// Answers when all before it is committed, or why it is not.
+    Flush(Sender<Flushed>),
     Stop,
 }
 
@@ -39,6 +42,15 @@ pub struct Writer {
     pub shared: Arc<Shared>,
     pub incoming: Receiver<Op>,
     pub dir: PathBuf,
+    /// What a failed commit was to take away: the next one does.
+    pub owed: Owed,
+}
+
+/// What is gone for who asks and still in the database.
+#[derive(Default)]
+pub struct Owed {
+    clear: bool,
+    delete: Vec<Key>,
 }
 
 /// One commit in the making. The last word on a key counts.
@@ -47,7 +59,7 @@ struct Gathered {
     changes: HashMap<Key, Option<Put>>,
     clear: bool,
     journal_end: Option<u64>,
-    waiting: Vec<Sender<()>>,
+    waiting: Vec<Sender<Flushed>>,
     stop: bool,
 }
 
@@ -72,7 +84,7 @@ impl Gathered {
 }
 
 impl Writer {
-    pub fn run(self) {
+    pub fn run(mut self) {
         while let Ok(first) = self.incoming.recv() {
             let mut gathered = Gathered::default();
             gathered.take(first);
@@ -91,8 +103,10 @@ impl Writer {
         }
     }
 
-    fn commit(&self, gathered: Gathered) {
-        let mut batch = Batch { clear: gathered.clear, ..Batch::default() };
+    fn commit(&mut self, gathered: Gathered) {
+        let owed = std::mem::take(&mut self.owed);
+        let mut batch = Batch { clear: gathered.clear || owed.clear, ..Batch::default() };
+        batch.delete.extend(owed.delete.into_iter().filter(|key| !gathered.changes.contains_key(key)));
         for (key, change) in gathered.changes {
             match change {
                 Some(put) => batch.put.push(put),
@@ -100,28 +114,31 @@ impl Writer {
             }
         }
         let is_empty = batch.put.is_empty() && batch.delete.is_empty() && !batch.clear;
-        let committed = is_empty || self.shared.table.commit(&batch).is_ok();
+        let mut committed = if is_empty { Ok(()) } else { self.shared.table.commit(&batch).map_err(|e| e.to_string()) };
         let mut index = hold(&self.shared.index);
         for put in &batch.put {
             if index.pending.get(&put.key).is_some_and(|pending| Arc::ptr_eq(pending, &put.bytes)) {
                 index.pending.remove(&put.key);
-                if !committed {
+                if committed.is_err() {
                     index.sieve.remove(&put.key);
                 }
             }
         }
         drop(index);
-        if committed {
-            if let Some(end) = gathered.journal_end {
-                // What is left over is read again at the next start, and says nothing new.
-                let _ = Journal::forget(&self.dir, end);
+        if committed.is_ok() {
+            // What is left over is read again at the next start: it says nothing new, but for what was taken away since.
+            if let Some(Err(error)) = gathered.journal_end.map(|end| Journal::forget(&self.dir, end)) {
+                committed = Err(error.to_string());
             }
         } else {
+            self.owed = Owed { clear: batch.clear, delete: batch.delete };
+        }
+        if committed.is_err() {
             self.shared.errors.fetch_add(1, Ordering::Relaxed);
         }
         for done in gathered.waiting {
             // Who no longer waits need not be told.
-            let _ = done.send(());
+            let _ = done.send(committed.clone());
         }
     }
 }

@@ -1,0 +1,30 @@
+//! doc
+
+/// Adds.
+pub fn add() {
+    1
+}
+
+impl X {
+    /* é */ fn y() {}
+}
+//! doc
+
+/// Adds.
+pub fn add() {
+    1
+}
+
+impl X {
+    /* é */ fn y() {}
+}
+//! doc
+
+/// Adds.
+pub fn add() {
+    1
+}
+
+impl X {
+    /* é */ fn y() {}
+}

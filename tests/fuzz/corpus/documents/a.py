@@ -1,0 +1,5 @@
+""""doc"""
+class A:
+    def x(self):
+        """d"""
+        return 1
