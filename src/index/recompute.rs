@@ -9,7 +9,7 @@ use tantivy::{DocAddress, Searcher, SegmentReader};
 use super::{
     ChunkRecord, catalog,
     lexical::{
-        document,
+        document::{self, Composer},
         schema::{FIELDS, column},
     },
     snapshot::Snapshot,
@@ -23,12 +23,13 @@ const MAX_TOLD: usize = 20;
 /// Tells every chunk whose text documents disagree with its record.
 pub(super) fn texts(searcher: &Searcher, tell: &mut dyn FnMut(String)) -> tantivy::Result<()> {
     let mut told = 0;
+    let mut composer = Composer::default();
     for (segment, reader) in (0..).zip(searcher.segment_readers()) {
         let mut docs = Vec::new();
         catalog::each_value(reader, &reader.fast_fields().u64(column::CHUNK_ID)?, |doc, _| docs.push(doc));
         for doc in docs {
             let chunk: ChunkRecord = catalog::record(searcher, DocAddress::new(segment, doc))?;
-            for what in chunk_faults(reader, doc, &chunk)? {
+            for what in chunk_faults(reader, doc, &chunk, &mut composer)? {
                 if told < MAX_TOLD {
                     tell(format!("chunk {} of `{}` {what}", chunk.id, chunk.path));
                 }
@@ -42,7 +43,12 @@ pub(super) fn texts(searcher: &Searcher, tell: &mut dyn FnMut(String)) -> tantiv
     Ok(())
 }
 
-fn chunk_faults(reader: &SegmentReader, doc: u32, chunk: &ChunkRecord) -> tantivy::Result<Vec<&'static str>> {
+fn chunk_faults(
+    reader: &SegmentReader,
+    doc: u32,
+    chunk: &ChunkRecord,
+    composer: &mut Composer,
+) -> tantivy::Result<Vec<&'static str>> {
     let mut faults = Vec::new();
     if chunk.id != ChunkRecord::id_of(chunk.source, chunk.span, &chunk.text) {
         faults.push("has the id of another text");
@@ -56,7 +62,7 @@ fn chunk_faults(reader: &SegmentReader, doc: u32, chunk: &ChunkRecord) -> tantiv
     if !same(number(column::FERTILITY)?, chunk.fertility) || !same(number(column::CODE_SHARE)?, chunk.code_share) {
         faults.push("has other measures than its record says");
     }
-    let made = document::of_chunk(chunk);
+    let made = composer.of_chunk(chunk);
     for field in [FIELDS.stem, FIELDS.exact, FIELDS.title] {
         let words = document::words(&made, field);
         let norms = reader.get_fieldnorms_reader(field)?;

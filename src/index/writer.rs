@@ -17,7 +17,12 @@ use super::{
     error::guard,
     fs::Disk,
     layout,
-    lexical::{DurableDirectory, document, schema::FIELDS},
+    lexical::{
+        DurableDirectory,
+        document::Composer,
+        schema::FIELDS,
+        terms::{self, Lines},
+    },
     lock::Lock,
     open,
     vector::SegmentOptions,
@@ -44,6 +49,7 @@ pub struct Writer {
     snapshot: Snapshot,
     /// Made when the first change comes, so that a run without changes starts no threads.
     text: Option<IndexWriter>,
+    composer: Composer,
     batch: Batch,
     roots: Option<BTreeMap<String, String>>,
     poisoned: bool,
@@ -127,6 +133,7 @@ pub(super) fn open(dir: &Path, options: &WriterOptions) -> Result<Writer> {
         disk,
         snapshot,
         text: None,
+        composer: Composer::default(),
         batch: Batch::default(),
         roots: None,
         poisoned: false,
@@ -363,11 +370,11 @@ impl Writer {
     /// Gives tantivy the chunks of a source in place of all it has of it, pending ones too.
     fn put_text(&mut self, id: SourceId, chunks: &[NewChunk]) -> Result<()> {
         self.text()?;
-        let Self { dir, text: Some(text), .. } = self else { unreachable!("made just now") };
+        let Self { dir, text: Some(text), composer, .. } = self else { unreachable!("made just now") };
         guard(dir, || {
             text.delete_term(Term::from_field_u64(FIELDS.parent, id.0));
             for chunk in chunks {
-                text.add_document(document::of_chunk(&chunk.record))?;
+                text.add_document(composer.of_chunk(&chunk.record))?;
             }
             Ok(())
         })
@@ -377,6 +384,7 @@ impl Writer {
         if self.text.is_none() {
             self.text = Some(guard(&self.dir, || {
                 let index = tantivy::Index::open(DurableDirectory::write(&self.dir, self.disk.clone())?)?;
+                index.tokenizers().register(terms::TOKENIZER, Lines::default());
                 let options = IndexWriterOptions::builder()
                     .num_worker_threads(1)
                     .memory_budget_per_thread(TEXT_MEMORY)

@@ -15,7 +15,7 @@ use std::{
 
 use super::{
     Result,
-    chunk::{self, Chunked, Origin, embed_hash, embedding_text},
+    chunk::{self, Chunked, Origin, embed_hash},
     document::{BlockKind, Document},
     embed::{self, Hash},
     extract::{
@@ -322,10 +322,9 @@ fn plain(task: &Task, reading: &Reading, hash: &str, text: &str) -> Option<Outco
         path: &reading.found.name.display(),
         title: Some(""),
     };
-    let Chunked { chunks, lang, problem } = chunk::chunk(&document, origin, task.chunks);
+    let Chunked { chunks, texts, lang, problem } = chunk::chunk(&document, origin, task.chunks);
     let mut problems = document.warnings;
     problems.extend(problem);
-    let texts: Vec<String> = chunks.iter().map(|chunk| embedding_text(chunk, task.chunks.limit())).collect();
     let record = SourceRecord {
         status: if problems.is_empty() { Status::Indexed } else { Status::Warned },
         problems,

@@ -1,10 +1,15 @@
-//! In which language a chunk is written: ISO 639-1 codes, from the script and from trigrams.
+//! In which language a chunk is written: ISO 639-1 codes, from the script, from common words and from trigrams.
+//!
+//! The common words of a few languages settle most texts for a hundredth of what trigrams cost; what they leave open is
+//! for the trigrams to say.
 //!
 //! Good for: whole paragraphs of prose. Not for: a few words, or code; they take the language of most of their document.
 
 use whatlang::{Info, Lang, Script};
 
 use super::chunk::Piece;
+
+mod common_words;
 
 /// What is looked at of a chunk or a document. More letters hardly change the verdict, and trigrams cost.
 const SAMPLE_CHARS: usize = 600;
@@ -48,6 +53,9 @@ pub(super) fn fill(pieces: &mut [Piece], text: &str) -> Option<String> {
 pub fn detect(text: &str) -> Option<&'static str> {
     let end = text.char_indices().nth(SAMPLE_CHARS).map_or(text.len(), |(at, _)| at);
     let sample = &text[..end];
+    if let Some(lang) = common_words::detect(sample) {
+        return Some(lang);
+    }
     let info = whatlang::detect(sample)?;
     let certain = has_one_language(info.script()) || is_sure(&info, sample);
     if certain { code(info.lang()) } else { None }

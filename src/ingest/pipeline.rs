@@ -34,7 +34,6 @@ use super::{
     listing::{list_known, list_planned},
     plan::{Reading, Wanted},
     reader::{self, Task},
-    rehearse,
     run::{Message, Run},
     survey::{self, Survey},
     version::Pipeline,
@@ -64,6 +63,52 @@ pub fn run(
     })
 }
 
+/// See [`super::rehearse`].
+pub fn rehearse(
+    snapshot: &Snapshot,
+    embedder: Option<&dyn Embedder>,
+    options: &Options,
+    observer: &dyn Observer,
+    cancel: &Cancel,
+) -> Result<Report> {
+    let started = Instant::now();
+    let embedder = matching_embedder(snapshot, embedder, &options.index_dir)?;
+    let task = task(snapshot, options)?;
+    let survey = survey::survey(snapshot, options, task.wanted(), observer, cancel)?;
+    let Some(survey) = survey else {
+        let report = Report { dry_run: true, ..Report::default() };
+        return Ok(ended(report, snapshot, true, started));
+    };
+    observer.event(planned(&survey));
+    Ok(ended(rehearsed(survey, &task, embedder, options, cancel), snapshot, false, started))
+}
+
+fn rehearsed(
+    mut survey: Survey,
+    task: &Task,
+    embedder: Option<&dyn Embedder>,
+    options: &Options,
+    cancel: &Cancel,
+) -> Report {
+    let mut report = super::rehearse::rehearse(&survey, task, embedder, options, cancel);
+    list_known(&mut report, &mut survey);
+    list_planned(&mut report, &survey);
+    report
+}
+
+fn planned(survey: &Survey) -> Event<'static> {
+    let bytes = survey.plan.read.iter().map(|reading| reading.found.stat.size_bytes).sum();
+    Event::Planned { sources: survey.plan.read.len() as u64, bytes }
+}
+
+fn ended(mut report: Report, snapshot: &Snapshot, interrupted: bool, started: Instant) -> Report {
+    report.sort();
+    report.generation = snapshot.generation();
+    report.interrupted |= interrupted;
+    report.seconds = started.elapsed().as_secs_f64();
+    report
+}
+
 /// A run whose survey somebody else makes; `None` of it: the run was cancelled.
 pub fn surveyed(
     writer: &mut Writer,
@@ -73,27 +118,17 @@ pub fn surveyed(
     survey: impl FnOnce(&Snapshot, Wanted<'_>) -> Result<Option<Survey>>,
 ) -> Result<Report> {
     let started = Instant::now();
-    let finish = |mut report: Report, writer: &Writer, interrupted: bool| {
-        report.sort();
-        report.generation = writer.snapshot().generation();
-        report.interrupted |= interrupted;
-        report.seconds = started.elapsed().as_secs_f64();
-        report
-    };
     let embedder = matching_embedder(writer.snapshot(), embedder, &options.index_dir)?;
     let task = task(writer.snapshot(), options)?;
     let settings = task.chunks;
     let Some(mut survey) = survey(writer.snapshot(), task.wanted())? else {
         let report = Report { dry_run: options.dry_run, ..Report::default() };
-        return Ok(finish(report, writer, true));
+        return Ok(ended(report, writer.snapshot(), true, started));
     };
-    let bytes = survey.plan.read.iter().map(|reading| reading.found.stat.size_bytes).sum();
-    observer.event(Event::Planned { sources: survey.plan.read.len() as u64, bytes });
+    observer.event(planned(&survey));
     if options.dry_run {
-        let mut report = rehearse::rehearse(&survey, &task, embedder, options, cancel);
-        list_known(&mut report, &mut survey);
-        list_planned(&mut report, &survey);
-        return Ok(finish(report, writer, false));
+        let report = rehearsed(survey, &task, embedder, options, cancel);
+        return Ok(ended(report, writer.snapshot(), false, started));
     }
 
     let mut report = Report::default();
@@ -124,7 +159,7 @@ pub fn surveyed(
     // Without a commit after it, what the batch lists has not happened.
     drop(batch);
     let interrupted = result?;
-    Ok(finish(report, writer, interrupted))
+    Ok(ended(report, writer.snapshot(), interrupted, started))
 }
 
 /// What a run with these options says of every file.

@@ -11,7 +11,7 @@ use std::{
 
 use super::{
     Error,
-    chunk::{self, Chunked, Origin, embed_hash, embedding_text},
+    chunk::{self, Chunked, Origin, embed_hash},
     detect::{Format, detect},
     document::Document,
     extract::{Extractor, Limits, Passwords, Worker, reason},
@@ -214,13 +214,12 @@ fn made(task: &Task, reading: &Reading, hash: &str, document: Document) -> Outco
         Place::File(_) => None,
     };
     let origin = Origin { source: reading.found.name.id, collection: &task.collection, path: &path, title };
-    let Chunked { chunks, lang, problem } = chunk::chunk(&document, origin, task.chunks);
+    let Chunked { chunks, texts, lang, problem } = chunk::chunk(&document, origin, task.chunks);
     let mut problems = document.warnings;
     problems.extend(problem);
     if chunks.is_empty() && problems.is_empty() {
         problems.push(file::lasting(reason::EMPTY, "it has no text"));
     }
-    let texts: Vec<String> = chunks.iter().map(|chunk| embedding_text(chunk, task.chunks.limit())).collect();
     let record = SourceRecord {
         status: if problems.is_empty() { Status::Indexed } else { Status::Warned },
         problems,

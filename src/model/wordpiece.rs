@@ -42,6 +42,36 @@ pub struct Texture {
     pub fertility: f32,
 }
 
+/// What a [`Texture`] is made of.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tally {
+    pub tokens: usize,
+    /// Pieces of words; an `[UNK]` counts [`UNKNOWN_WEIGHT`].
+    pieces: usize,
+    words: usize,
+    /// Words with an accented letter.
+    accented: usize,
+}
+
+impl Tally {
+    pub fn texture(self) -> Texture {
+        let fertility = match self.words {
+            0 => 0.0,
+            words => (self.pieces + self.accented) as f32 / words as f32,
+        };
+        Texture { tokens: self.tokens, fertility }
+    }
+}
+
+impl std::ops::AddAssign for Tally {
+    fn add_assign(&mut self, other: Self) {
+        self.tokens += other.tokens;
+        self.pieces += other.pieces;
+        self.words += other.words;
+        self.accented += other.accented;
+    }
+}
+
 impl WordPiece {
     /// Name and version of the rules and the vocabulary, as the embedding space records them.
     pub const NAME: &str = "bert-uncased-wordpiece/1";
@@ -96,13 +126,14 @@ impl WordPiece {
 
     /// Tokens and fertility in one pass.
     pub fn texture(&self, text: &str) -> Texture {
-        let mut tally = Tally::default();
-        self.scan(text, &mut tally);
-        let fertility = match tally.words {
-            0 => 0.0,
-            words => (tally.pieces + tally.accented) as f32 / words as f32,
-        };
-        Texture { tokens: tally.tokens, fertility }
+        self.tally(text).texture()
+    }
+
+    /// The sums behind the texture. Those of texts with white space between them add up to those of the whole.
+    pub fn tally(&self, text: &str) -> Tally {
+        let mut counter = Counter::default();
+        self.scan(text, &mut counter);
+        counter.tally
     }
 
     /// The byte range of each token in `text`, ascending; lengths equal [`encode`](Self::encode)'s. A range begins with
@@ -111,6 +142,8 @@ impl WordPiece {
     pub fn offsets(&self, text: &str) -> Vec<Range<usize>> {
         struct Ranges(Vec<Range<usize>>);
         impl Sink for Ranges {
+            const PLACES: bool = true;
+
             fn token(&mut self, _: u32, _: &[u8], at: Range<usize>) -> ControlFlow<()> {
                 self.0.push(at);
                 ControlFlow::Continue(())
@@ -121,29 +154,43 @@ impl WordPiece {
         ranges.0
     }
 
-    fn scan(&self, text: &str, sink: &mut impl Sink) {
+    fn scan<S: Sink>(&self, text: &str, sink: &mut S) {
+        let places = if S::PLACES { vec![(0, 0); MAX_WORD_BYTES] } else { Vec::new() };
         let mut scanner = Scanner {
             vocabulary: self.vocabulary,
             sink,
-            word: Word::new(),
+            word: Word::new(places),
             pieces: [(0, 0); MAX_WORD_CHARS],
             ended: false,
         };
-        for (start, c) in text.char_indices() {
-            match u8::try_from(c) {
-                Ok(byte) if byte.is_ascii() => scanner.ascii(byte, start),
-                _ => scanner.beyond_ascii(c, start..start + c.len_utf8()),
-            }
-            if scanner.ended {
-                return;
+        let bytes = text.as_bytes();
+        let mut at = 0;
+        while at < bytes.len() && !scanner.ended {
+            let run = bytes[at..].iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+            if run > 0 {
+                scanner.sink.character(Part::Letter);
+                scanner.word.push_run(&bytes[at..at + run], at);
+                at += run;
+            } else if bytes[at].is_ascii() {
+                scanner.ascii(bytes[at], at);
+                at += 1;
+            } else {
+                let Some(c) = text[at..].chars().next() else { break };
+                scanner.beyond_ascii(c, at..at + c.len_utf8());
+                at += c.len_utf8();
             }
         }
-        scanner.end_word();
+        if !scanner.ended {
+            scanner.end_word();
+        }
     }
 }
 
 /// What is done with the tokens of a text.
 trait Sink {
+    /// The ranges of tokens are wanted; without, they are empty.
+    const PLACES: bool = false;
+
     /// Takes a token: its id, its letters (without `##`; for `[UNK]` none), its byte range in the text. `Break` ends the scan.
     fn token(&mut self, id: u32, piece: &[u8], at: Range<usize>) -> ControlFlow<()>;
 
@@ -159,24 +206,21 @@ enum Part {
     Gap,
 }
 
-/// The sums behind [`Texture`].
+/// Makes a [`Tally`].
 #[derive(Default)]
-struct Tally {
-    tokens: usize,
-    pieces: usize,
-    words: usize,
-    accented: usize,
+struct Counter {
+    tally: Tally,
     in_word: bool,
     has_accent: bool,
 }
 
-impl Sink for Tally {
+impl Sink for Counter {
     fn token(&mut self, id: u32, piece: &[u8], _: Range<usize>) -> ControlFlow<()> {
-        self.tokens += 1;
+        self.tally.tokens += 1;
         if id == UNKNOWN {
-            self.pieces += UNKNOWN_WEIGHT;
+            self.tally.pieces += UNKNOWN_WEIGHT;
         } else if has_letter(piece) {
-            self.pieces += 1;
+            self.tally.pieces += 1;
         }
         ControlFlow::Continue(())
     }
@@ -185,12 +229,12 @@ impl Sink for Tally {
         match part {
             Part::Letter if self.in_word => {}
             Part::Letter => {
-                self.words += 1;
+                self.tally.words += 1;
                 (self.in_word, self.has_accent) = (true, false);
             }
             Part::Accent => {
                 if self.in_word && !self.has_accent {
-                    self.accented += 1;
+                    self.tally.accented += 1;
                     self.has_accent = true;
                 }
             }
@@ -210,21 +254,18 @@ struct Scanner<'s, S> {
     sink: &'s mut S,
     word: Word,
     /// The pieces of the word that is being spelled, each with its id and where it ends.
-    pieces: [(u32, usize); MAX_WORD_CHARS],
+    pieces: [(u16, u16); MAX_WORD_CHARS],
     /// The sink wants no more.
     ended: bool,
 }
 
 impl<S: Sink> Scanner<'_, S> {
+    /// Takes an ASCII character that is neither a letter nor a digit.
     fn ascii(&mut self, byte: u8, start: usize) {
-        let at = start..start + 1;
-        if byte.is_ascii_alphanumeric() {
-            self.sink.character(Part::Letter);
-            self.word.push_ascii(byte.to_ascii_lowercase(), at);
-        } else if byte.is_ascii_punctuation() {
+        if byte.is_ascii_punctuation() {
             self.sink.character(Part::Gap);
             self.end_word();
-            self.word.push_ascii(byte, at);
+            self.word.push_run(&[byte], start);
             self.end_word();
         } else if matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
             self.sink.character(Part::Gap);
@@ -295,12 +336,17 @@ impl<S: Sink> Scanner<'_, S> {
             let Some((id, end)) = self.vocabulary.longest(letters, start) else {
                 return self.sink.token(unknown.0, unknown.1, unknown.2);
             };
-            pieces[count] = (id, end);
+            if end - start == letters.len() {
+                // Most words are one piece.
+                return self.sink.token(id, letters, word.range(0, end));
+            }
+            pieces[count] = (id as u16, end as u16);
             (count, start) = (count + 1, end);
         }
         start = 0;
         for &(id, end) in &pieces[..count] {
-            self.sink.token(id, &letters[start..end], word.from[start]..word.to[end - 1])?;
+            let end = usize::from(end);
+            self.sink.token(u32::from(id), &letters[start..end], word.range(start, end))?;
             start = end;
         }
         ControlFlow::Continue(())
@@ -312,25 +358,15 @@ struct Word {
     bytes: [u8; MAX_WORD_BYTES],
     len: usize,
     chars: usize,
-    /// Where the source of a character begins, at the character's first byte.
-    from: [usize; MAX_WORD_BYTES],
-    /// Where the source of a character ends, at the character's last byte.
-    to: [usize; MAX_WORD_BYTES],
+    /// If ranges are wanted: at a character's first byte where its source begins, at its last where that ends.
+    places: Vec<(usize, usize)>,
     start: usize,
     end: usize,
 }
 
 impl Word {
-    fn new() -> Self {
-        Self {
-            bytes: [0; MAX_WORD_BYTES],
-            len: 0,
-            chars: 0,
-            from: [0; MAX_WORD_BYTES],
-            to: [0; MAX_WORD_BYTES],
-            start: 0,
-            end: 0,
-        }
+    fn new(places: Vec<(usize, usize)>) -> Self {
+        Self { bytes: [0; MAX_WORD_BYTES], len: 0, chars: 0, places, start: 0, end: 0 }
     }
 
     fn clear(&mut self) {
@@ -341,27 +377,45 @@ impl Word {
         &self.bytes[..self.len]
     }
 
+    /// Where the letters `start..end` come from.
+    fn range(&self, start: usize, end: usize) -> Range<usize> {
+        match (self.places.get(start), self.places.get(end - 1)) {
+            (Some((from, _)), Some((_, to))) => *from..*to,
+            _ => 0..0,
+        }
+    }
+
     fn push(&mut self, c: char, at: &Range<usize>) {
-        self.push_bytes(c.encode_utf8(&mut [0; 4]).as_bytes(), at);
+        self.extend(at, 1);
+        if self.chars <= MAX_WORD_CHARS {
+            let end = self.len + c.encode_utf8(&mut self.bytes[self.len..]).len();
+            if !self.places.is_empty() {
+                self.places[self.len].0 = at.start;
+                self.places[end - 1].1 = at.end;
+            }
+            self.len = end;
+        }
     }
 
-    fn push_ascii(&mut self, byte: u8, at: Range<usize>) {
-        self.push_bytes(&[byte], &at);
+    /// Adds a run of ASCII characters, in lower case.
+    fn push_run(&mut self, run: &[u8], start: usize) {
+        let room = MAX_WORD_CHARS.saturating_sub(self.chars).min(run.len());
+        self.extend(&(start..start + run.len()), run.len());
+        for (at, byte) in run[..room].iter().enumerate() {
+            self.bytes[self.len] = byte.to_ascii_lowercase();
+            if !self.places.is_empty() {
+                self.places[self.len] = (start + at, start + at + 1);
+            }
+            self.len += 1;
+        }
     }
 
-    fn push_bytes(&mut self, letter: &[u8], at: &Range<usize>) {
+    fn extend(&mut self, at: &Range<usize>, chars: usize) {
         if self.chars == 0 {
             self.start = at.start;
         }
         self.end = at.end;
-        self.chars += 1;
-        if self.chars <= MAX_WORD_CHARS {
-            let end = self.len + letter.len();
-            self.bytes[self.len..end].copy_from_slice(letter);
-            self.from[self.len] = at.start;
-            self.to[end - 1] = at.end;
-            self.len = end;
-        }
+        self.chars += chars;
     }
 }
 

@@ -128,7 +128,11 @@ fn a_dry_run_says_what_would_change_and_changes_nothing() {
     house.rag(["ingest", "sample-docs"]).ok();
     let before = contents(&house.path(".rag/text"));
     house.write("sample-docs/new.md", "Something new.\n");
+    // Somebody else may be writing meanwhile.
+    let lock = fs::File::options().write(true).open(house.path(".rag/lock")).unwrap();
+    lock.lock().unwrap();
     let report = house.rag(["ingest", "sample-docs", "--dry-run", "--json"]).ok().json("rag.ingest/1");
+    drop(lock);
     assert_eq!(report["added"].as_array().unwrap().len(), 1);
     assert_eq!(contents(&house.path(".rag/text")), before);
 }
@@ -218,25 +222,86 @@ fn loaders_read_other_formats() {
     house.rag(["ingest", "docs"]).exits(2);
 }
 
-/// A PDF of one page that shows a picture and no text.
-fn scanned() -> Vec<u8> {
-    let objects = [
-        "<</Type/Catalog/Pages 2 0 R>>",
-        "<</Type/Pages/Kids[3 0 R]/Count 1>>",
-        "<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Contents 4 0 R/Resources<</XObject<</I 5 0 R>>>>>>",
-        "<</Length 27>>stream\nq 600 0 0 800 0 0 cm /I Do Q\nendstream",
-        "<</Type/XObject/Subtype/Image/Width 1/Height 1/BitsPerComponent 8/ColorSpace/DeviceGray/Length 1>>stream\nx\nendstream",
-    ];
+/// A PDF of one page, from its objects; the first is the catalogue.
+fn pdf(objects: &[Vec<u8>]) -> Vec<u8> {
     let mut pdf = b"%PDF-1.4\n".to_vec();
     let mut index = String::new();
     for (number, object) in (1..).zip(objects) {
         index.push_str(&format!("{:010} 00000 n \n", pdf.len()));
-        pdf.extend(format!("{number} 0 obj\n{object}\nendobj\n").bytes());
+        pdf.extend([format!("{number} 0 obj\n").as_bytes(), object, b"\nendobj\n"].concat());
     }
-    let at = pdf.len();
-    let end = format!("xref\n0 6\n0000000000 65535 f \n{index}trailer<</Size 6/Root 1 0 R>>\nstartxref\n{at}\n%%EOF\n");
+    let (at, count) = (pdf.len(), objects.len() + 1);
+    let end = format!(
+        "xref\n0 {count}\n0000000000 65535 f \n{index}trailer<</Size {count}/Root 1 0 R>>\nstartxref\n{at}\n%%EOF\n"
+    );
     pdf.extend(end.bytes());
     pdf
+}
+
+fn stream(dictionary: &str, bytes: &[u8]) -> Vec<u8> {
+    [format!("<<{dictionary}/Length {}>>stream\n", bytes.len()).as_bytes(), bytes, b"\nendstream"].concat()
+}
+
+fn page(resources: &str, contents: &str, resource: Vec<u8>) -> Vec<u8> {
+    pdf(&[
+        b"<</Type/Catalog/Pages 2 0 R>>".to_vec(),
+        b"<</Type/Pages/Kids[3 0 R]/Count 1>>".to_vec(),
+        format!("<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 200]/Contents 4 0 R/Resources<<{resources}>>>>")
+            .into_bytes(),
+        stream("", contents.as_bytes()),
+        resource,
+    ])
+}
+
+/// A page that shows a picture in grey and no text.
+fn scanned_picture(width: usize, height: usize, pixels: &[u8]) -> Vec<u8> {
+    let about =
+        format!("/Type/XObject/Subtype/Image/Width {width}/Height {height}/BitsPerComponent 8/ColorSpace/DeviceGray");
+    page("/XObject<</I 5 0 R>>", "q 600 0 0 200 0 0 cm /I Do Q", stream(&about, pixels))
+}
+
+fn scanned() -> Vec<u8> {
+    scanned_picture(1, 1, b"x")
+}
+
+/// The words as a picture of 150 dots an inch, by the program that paints pages.
+fn painted(words: &str) -> Vec<u8> {
+    let font = b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>".to_vec();
+    let text = page("/Font<</F 5 0 R>>", &format!("BT /F 28 Tf 30 100 Td ({words}) Tj ET"), font);
+    let mut paint = std::process::Command::new("pdftoppm")
+        .args(["-r", "150", "-gray", "-singlefile", "-"])
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::io::Write::write_all(&mut paint.stdin.take().unwrap(), &text).unwrap();
+    let picture = paint.wait_with_output().unwrap().stdout;
+    // `P5`, width and height, the brightest value; then a byte for each dot.
+    let mut rest = &picture[..];
+    let mut words = Vec::new();
+    while words.len() < 4 {
+        let end = rest.iter().position(u8::is_ascii_whitespace).unwrap();
+        words.push(std::str::from_utf8(&rest[..end]).unwrap());
+        rest = &rest[end + 1..];
+    }
+    scanned_picture(words[1].parse().unwrap(), words[2].parse().unwrap(), rest)
+}
+
+#[test]
+#[cfg(unix)]
+fn a_real_scan_is_read_by_the_real_programs() {
+    let is_there = |program: &str| std::process::Command::new(program).arg("-v").output().is_ok();
+    if !is_there("pdftoppm") || !is_there("tesseract") {
+        assert!(std::env::var_os("CI").is_none(), "no `tesseract` or `pdftoppm`: run scripts/test-setup.sh");
+        eprintln!("skipped: no `tesseract` or `pdftoppm`");
+        return;
+    }
+    let house = House::new();
+    house.write("docs/scan.pdf", painted("The kingfisher nests in the river bank"));
+    house.rag(["ingest", "docs", "--ocr"]).ok();
+    let hit = house.rag(["query", "kingfisher nests", "--json"]).ok().json("rag.query/1");
+    assert_eq!(hit["results"][0]["text"], "The kingfisher nests in the river bank");
+    assert_eq!(hit["results"][0]["page"], 1);
 }
 
 #[test]

@@ -47,8 +47,11 @@ impl Kind {
 /// Calls `each` with the text, position and kind of every word, in order. Positions never fall; a whole has the position
 /// of its first part, a pair that of its first letter. O(n).
 pub(in crate::index) fn words(text: &str, each: &mut dyn FnMut(&str, u32, Kind)) {
-    let text = normalised(text);
     let mut out = Out { each, position: 0, lower: String::new() };
+    if text.is_ascii() {
+        return ascii_words(text, &mut out);
+    }
+    let text = normalised(text);
     let mut rest = 0;
     // The end of the chain of dotted numbers that was last told as a whole.
     let mut told = 0;
@@ -65,8 +68,48 @@ pub(in crate::index) fn words(text: &str, each: &mut dyn FnMut(&str, u32, Kind))
     }
 }
 
+/// What [`words`] says of a text in ASCII, where every character is a byte.
+fn ascii_words(text: &str, out: &mut Out<'_>) {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    let mut told = 0;
+    while let Some(skipped) = bytes[at..].iter().position(|&byte| IS_ASCII_WORD[usize::from(byte)]) {
+        let start = at + skipped;
+        let length = bytes[start..].iter().position(|&byte| !IS_ASCII_WORD[usize::from(byte)]);
+        let run_end = length.map_or(bytes.len(), |length| start + length);
+        at = run_end;
+        let inner = text[start..run_end].trim_matches('_');
+        if inner.is_empty() {
+            continue;
+        }
+        let start = start + (text[start..run_end].len() - text[start..run_end].trim_start_matches('_').len());
+        let end = start + inner.len();
+        if start >= told
+            && bytes[end - 1].is_ascii_digit()
+            && bytes.get(end) == Some(&b'.')
+            && let Some(chain_end) = dotted_number(text, start, end)
+        {
+            told = chain_end;
+            let whole = &text[start..chain_end];
+            out.say(whole.strip_prefix(['v', 'V']).unwrap_or(whole), Kind::Whole, false);
+        }
+        out.spaced(inner, start < told);
+    }
+}
+
+/// Letters, digits and underscores.
+static IS_ASCII_WORD: [bool; 256] = {
+    let mut is_word = [false; 256];
+    let mut byte = 0u8;
+    while byte < 128 {
+        is_word[byte as usize] = byte.is_ascii_alphanumeric() || byte == b'_';
+        byte += 1;
+    }
+    is_word
+};
+
 fn normalised(text: &str) -> Cow<'_, str> {
-    if text.is_ascii() || is_nfkc_quick(text.chars()) == IsNormalized::Yes {
+    if is_nfkc_quick(text.chars()) == IsNormalized::Yes {
         Cow::Borrowed(text)
     } else {
         Cow::Owned(text.nfkc().collect())
@@ -217,7 +260,10 @@ impl Out<'_> {
 }
 
 fn is_one_part(run: &str) -> bool {
-    let plain = run.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
+    let is_plain = |rest: &[u8]| rest.iter().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
+    // An upper-case letter at the start alone parts nothing.
+    let plain =
+        run.as_bytes().split_first().is_some_and(|(first, rest)| first.is_ascii_alphanumeric() && is_plain(rest));
     plain || (!run.contains('_') && camel_end(run) == run.len())
 }
 
@@ -311,6 +357,12 @@ mod tests {
     }
 
     proptest::proptest! {
+        #[test]
+        fn ascii_is_read_as_any_other_text(text in "[a-zA-Z0-9_. ,]{0,60}") {
+            // A letter that is not ASCII at the end sends it the other way.
+            assert_eq!(spelled(&format!("{text} é")).rsplit_once("é").unwrap().0.trim_end(), spelled(&text));
+        }
+
         #[test]
         fn any_text_can_be_read(text in "\\PC{0,60}|[a-zA-Z0-9_.\u{200d}\u{301}漢ก ]{0,60}") {
             let mut steps = 0;

@@ -3,64 +3,83 @@
 use tantivy::{
     TantivyDocument,
     schema::{Field, Value},
-    tokenizer::{PreTokenizedString, Token},
 };
 
 use super::{
     analyzer::{self, Kind},
     language::Stems,
     schema::{CHUNK, FACT_SEPARATOR, FIELDS, SOURCE},
-    stopwords::is_stop_word,
+    stems::StemCache,
+    terms::{self, Terms},
 };
 use crate::index::{ChunkRecord, SourceRecord};
 
 /// Longer values are cut in `facts`; the record keeps them whole.
 const MAX_FACT_BYTES: usize = 4096;
 
-/// The document of a chunk.
-pub(in crate::index) fn of_chunk(chunk: &ChunkRecord) -> TantivyDocument {
-    let fields = &*FIELDS;
-    let mut document = TantivyDocument::default();
-    document.add_text(fields.kind, CHUNK);
-    document.add_u64(fields.chunk_id, chunk.id.0);
-    document.add_u64(fields.parent, chunk.source.0);
-    document.add_u64(fields.ordinal, u64::from(chunk.ordinal));
-    document.add_text(fields.lang, chunk.lang.as_deref().unwrap_or_default());
-    document.add_f64(fields.fertility, f64::from(chunk.fertility));
-    document.add_f64(fields.code_share, f64::from(chunk.code_share));
-    document.add_bytes(fields.record, &serde_json::to_vec(chunk).expect("plain values serialise"));
+/// Room for the numbers and short words of a chunk's document.
+const SMALL_FIELDS_BYTES: usize = 256;
 
-    let stems = Stems::of(chunk.lang.as_deref());
-    let (mut stem, mut exact) = (Vec::new(), Vec::new());
-    let mut offset = 0;
-    // Title and headings are words of the body as well: measured, and how the embedded text is made.
-    let title = chunk.title.as_deref().into_iter().chain(chunk.heading.iter().map(String::as_str));
-    for part in title.clone().chain([chunk.context.as_str(), chunk.text.as_str()]) {
-        let mut last = None;
-        analyzer::words(part, &mut |word, position, kind| {
-            let position = position.saturating_add(offset);
-            last = Some(position);
-            exact.push(token(word.to_owned(), position));
-            push_stem(&mut stem, &stems, word, position, kind);
-        });
-        // A phrase does not run from a heading into the text.
-        offset = last.map_or(offset, |last| last.saturating_add(2));
-    }
-    add_tokens(&mut document, fields.stem, stem);
-    add_tokens(&mut document, fields.exact, exact);
-
-    let mut named = Vec::new();
-    for part in title.chain(chunk.path.rsplit('/').next()) {
-        analyzer::words(part, &mut |word, position, kind| push_stem(&mut named, &stems, word, position, kind));
-    }
-    add_tokens(&mut document, fields.title, named);
-    document
+/// Makes documents of chunks, and keeps what many of them share.
+#[derive(Default)]
+pub(in crate::index) struct Composer {
+    stems: StemCache,
+    stem: Terms,
+    exact: Terms,
+    title: Terms,
 }
 
-/// How many words a field of a document of [`of_chunk`] has.
+impl Composer {
+    /// The document of a chunk.
+    pub(in crate::index) fn of_chunk(&mut self, chunk: &ChunkRecord) -> TantivyDocument {
+        let fields = &*FIELDS;
+        let Self { stems, stem, exact, title } = self;
+        for terms in [&mut *stem, &mut *exact, &mut *title] {
+            terms.clear();
+        }
+        let language = Stems::of(chunk.lang.as_deref());
+        let mut offset = 0;
+        // Title and headings are words of the body as well: measured, and how the embedded text is made.
+        let titles = chunk.title.as_deref().into_iter().chain(chunk.heading.iter().map(String::as_str));
+        for part in titles.clone().chain([chunk.context.as_str(), chunk.text.as_str()]) {
+            let mut last = None;
+            analyzer::words(part, &mut |word, position, kind| {
+                let position = position.saturating_add(offset);
+                last = Some(position);
+                exact.push(word, position);
+                push_stem(stem, stems, language, word, kind);
+            });
+            // A phrase does not run from a heading into the text.
+            offset = last.map_or(offset, |last| last.saturating_add(2));
+        }
+        for part in titles.chain(chunk.path.rsplit('/').next()) {
+            analyzer::words(part, &mut |word, _, kind| push_stem(title, stems, language, word, kind));
+        }
+
+        let record = serde_json::to_vec(chunk).expect("plain values serialise");
+        let size = record.len() + stem.as_str().len() + exact.as_str().len() + title.as_str().len();
+        let mut document = TantivyDocument::with_capacity(size + SMALL_FIELDS_BYTES);
+        document.add_text(fields.kind, CHUNK);
+        document.add_u64(fields.chunk_id, chunk.id.0);
+        document.add_u64(fields.parent, chunk.source.0);
+        document.add_u64(fields.ordinal, u64::from(chunk.ordinal));
+        document.add_text(fields.lang, chunk.lang.as_deref().unwrap_or_default());
+        document.add_f64(fields.fertility, f64::from(chunk.fertility));
+        document.add_f64(fields.code_share, f64::from(chunk.code_share));
+        document.add_bytes(fields.record, &record);
+        for (field, terms) in [(fields.stem, stem), (fields.exact, exact), (fields.title, title)] {
+            // An empty value would still count as a field of length 0; a missing one does the same and costs nothing.
+            if !terms.as_str().is_empty() {
+                document.add_text(field, terms.as_str());
+            }
+        }
+        document
+    }
+}
+
+/// How many words a field of a document of [`Composer::of_chunk`] has.
 pub(in crate::index) fn words(document: &TantivyDocument, field: Field) -> u32 {
-    let values =
-        document.get_all(field).filter_map(|value| value.as_pre_tokenized_text().map(|text| text.tokens.len()));
+    let values = document.get_all(field).filter_map(|value| value.as_str().map(terms::count));
     u32::try_from(values.sum::<usize>()).unwrap_or(u32::MAX)
 }
 
@@ -119,21 +138,9 @@ pub(in crate::index) fn fact_prefix(keys: &[&str]) -> String {
     prefix
 }
 
-fn push_stem(tokens: &mut Vec<Token>, stems: &Stems, word: &str, position: u32, kind: Kind) {
-    if is_stop_word(word) {
-        return;
-    }
-    let text = if kind.is_stemmed() { stems.stem(word).into_owned() } else { word.to_owned() };
-    tokens.push(token(text, position));
-}
-
-fn token(text: String, position: u32) -> Token {
-    Token { text, position: position as usize, ..Token::default() }
-}
-
-fn add_tokens(document: &mut TantivyDocument, field: Field, tokens: Vec<Token>) {
-    // An empty value would still count as a field of length 0; a missing one does the same and costs nothing.
-    if !tokens.is_empty() {
-        document.add_pre_tokenized_text(field, PreTokenizedString { text: String::new(), tokens });
+/// Fields without positions: where a word stands is not told.
+fn push_stem(terms: &mut Terms, cache: &mut StemCache, language: Stems, word: &str, kind: Kind) {
+    if let Some(stem) = cache.stem(language, word, kind.is_stemmed()) {
+        terms.push(stem, 0);
     }
 }

@@ -8,23 +8,23 @@ use std::{borrow::Cow, collections::BTreeSet};
 use frostem::{Algorithm, Stemmer};
 
 /// Shortens words of one language.
-#[derive(Clone, Copy)]
-pub(in crate::index) struct Stems(Option<Stemmer>);
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::index) struct Stems(Option<Algorithm>);
 
 impl Stems {
     /// By ISO 639-1 code; `None` or empty: unknown.
     pub(in crate::index) fn of(lang: Option<&str>) -> Self {
-        Self(algorithm(lang.unwrap_or_default()).map(Stemmer::new))
+        Self(algorithm(lang.unwrap_or_default()))
     }
 
     /// The stem of a word in lower case. Never empty.
     pub(in crate::index) fn stem<'a>(&self, word: &'a str) -> Cow<'a, str> {
-        let Some(stemmer) = &self.0 else { return Cow::Borrowed(word) };
+        let Some(algorithm) = self.0 else { return Cow::Borrowed(word) };
         // No rule of any language looks at a word of one byte, and digits have no endings.
         if word.len() < 2 || word.bytes().all(|b| b.is_ascii_digit()) {
             return Cow::Borrowed(word);
         }
-        match stemmer.stem(word) {
+        match Stemmer::new(algorithm).stem(word) {
             stem if stem.is_empty() => Cow::Borrowed(word),
             stem => stem,
         }
@@ -34,13 +34,11 @@ impl Stems {
 /// The stemmers of several languages, each kind once.
 pub(in crate::index) fn all_stems<'a>(langs: impl Iterator<Item = &'a str>) -> Vec<Stems> {
     let langs: BTreeSet<&str> = langs.collect();
-    let mut seen: Vec<Option<Algorithm>> = Vec::new();
     let mut stems = Vec::new();
     for lang in langs {
-        let kind = algorithm(lang);
-        if !seen.contains(&kind) {
-            seen.push(kind);
-            stems.push(Stems(kind.map(Stemmer::new)));
+        let kind = Stems(algorithm(lang));
+        if !stems.contains(&kind) {
+            stems.push(kind);
         }
     }
     stems

@@ -14,8 +14,10 @@ mod read_file;
 pub(super) mod schema;
 pub(super) mod search;
 pub(super) mod statistics;
+mod stems;
 mod stopwords;
 mod syntax;
+pub(super) mod terms;
 
 use tantivy::Searcher;
 

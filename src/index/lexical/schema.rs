@@ -10,6 +10,8 @@ use tantivy::{
     store::Compressor,
 };
 
+use super::terms;
+
 /// `kind` of a chunk document.
 pub(in crate::index) const CHUNK: &str = "chunk";
 /// `kind` of a source document.
@@ -64,12 +66,11 @@ pub(in crate::index) struct Fields {
 /// The one schema.
 pub(in crate::index) static FIELDS: LazyLock<Fields> = LazyLock::new(|| {
     let words = |record| {
-        // The tokenizer is never used: every value comes as tokens.
-        let indexing = TextFieldIndexing::default().set_tokenizer("raw").set_index_option(record);
+        let indexing = TextFieldIndexing::default().set_tokenizer(terms::TOKENIZER).set_index_option(record);
         TextOptions::default().set_indexing_options(indexing)
     };
     let kind = TextFieldIndexing::default()
-        .set_tokenizer("raw")
+        .set_tokenizer(terms::TOKENIZER)
         .set_index_option(IndexRecordOption::Basic)
         .set_fieldnorms(false);
     let mut builder = SchemaBuilder::new();

@@ -1,8 +1,12 @@
 //! What is never cut further while it fits: a sentence, a row, a fence, a paragraph of code, a record.
 
-use super::{measure::Measure, split};
+use super::{
+    measure::{self, Measure},
+    split,
+};
 use crate::{
     ingest::document::{Block, BlockKind, Document},
+    model::wordpiece::{Tally, WordPiece},
     types::Span,
 };
 
@@ -17,6 +21,8 @@ pub struct Atom {
     pub size: usize,
     /// The size of its whole block, on the block's first atom; else 0.
     pub block_size: usize,
+    /// Its word pieces; `None` where it was cut out of something larger.
+    pub tally: Option<Tally>,
     /// The header that must be repeated where the atom's chunk does not hold it.
     pub header: Option<Header>,
 }
@@ -31,40 +37,53 @@ pub struct Header {
 /// The atoms of a block, none larger than `budget` (with its header) unless it is a single letter. O(n).
 pub fn atoms(document: &Document, block: &Block, measure: Measure, budget: usize) -> Vec<Atom> {
     let text = document.text.as_str();
-    let measure = measure.of_part(&text[block.span.range()]);
+    let whole = &text[block.span.range()];
+    let counted = |pieces: Vec<Span>| -> Vec<(Span, Tally)> {
+        let tally = |span: Span| (span, WordPiece::builtin().tally(&text[span.range()]));
+        pieces.into_iter().map(tally).collect()
+    };
+    let prose = match block.kind {
+        BlockKind::Heading(_) => Some(vec![block.span]),
+        BlockKind::Paragraph | BlockKind::Quote => Some(split::sentences(text, block.span)),
+        BlockKind::List => Some(split::lines(text, block.span)),
+        BlockKind::Table { .. } | BlockKind::Fence | BlockKind::Code | BlockKind::Record => None,
+    };
+    // These pieces depend on no size, so what is counted of them can tell the measure as well.
+    let prose = prose.map(counted);
+    let sum =
+        |pieces: &Vec<(Span, Tally)>| measure::sum(text, pieces.iter().map(|(span, tally)| (span.start, Some(*tally))));
+    let measure = measure.of_part(whole, prose.as_ref().and_then(sum));
     let size = |span: Span| measure.size(&text[span.range()]);
-    let (pieces, header) = match &block.kind {
-        BlockKind::Heading(_) => (vec![block.span], None),
-        BlockKind::Paragraph | BlockKind::Quote => (split::sentences(text, block.span), None),
-        BlockKind::List => (split::lines(text, block.span), None),
-        BlockKind::Fence | BlockKind::Record if size(block.span) <= budget => (vec![block.span], None),
-        BlockKind::Fence | BlockKind::Code => (code(text, block.span, budget, &size), None),
-        BlockKind::Record => (split::lines(text, block.span), None),
-        BlockKind::Table { header, rows } => {
+    let (pieces, header) = match (prose, &block.kind) {
+        (Some(pieces), _) => (pieces, None),
+        (None, BlockKind::Fence | BlockKind::Record) if size(block.span) <= budget => (counted(vec![block.span]), None),
+        (None, BlockKind::Fence | BlockKind::Code) => (counted(code(text, block.span, budget, &size)), None),
+        (None, BlockKind::Table { header, rows }) => {
             let fits = header.end <= text.len() && !text[header.range()].trim().is_empty();
             let header = Some(Header { span: *header, size: if fits { size(*header) } else { usize::MAX } });
-            (table(text, block.span, header.map(|header| header.span), rows), header)
+            (counted(table(text, block.span, header.map(|header| header.span), rows)), header)
         }
+        (None, _) => (counted(split::lines(text, block.span)), None),
     };
     let header = header.filter(|header| header.size <= budget / HEADER_SHARE);
     let budget = budget - header.map_or(0, |header| header.size);
     let mut atoms = Vec::with_capacity(pieces.len());
     let mut total = 0;
-    let mut push = |span: Span, size: usize| {
+    let mut push = |span: Span, size: usize, tally: Option<Tally>| {
         total += size;
         let header = header.filter(|header| span.start >= header.span.end);
-        atoms.push(Atom { span, size, block_size: 0, header });
+        atoms.push(Atom { span, size, block_size: 0, tally, header });
     };
-    for piece in pieces {
-        let piece_size = size(piece);
+    for (piece, tally) in pieces {
+        let piece_size = measure.size_of(&text[piece.range()], tally);
         if piece_size <= budget {
-            push(piece, piece_size);
+            push(piece, piece_size, Some(tally));
             continue;
         }
         let sentences = if block.kind == BlockKind::List { split::sentences(text, piece) } else { vec![piece] };
         for sentence in sentences {
             for part in split::cut(text, sentence, budget, &|text| measure.size(text)) {
-                push(part, size(part));
+                push(part, size(part), None);
             }
         }
     }

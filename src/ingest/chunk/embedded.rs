@@ -21,7 +21,11 @@ const SEPARATOR: &str = " > ";
 /// near noise anyway, and the fusion's language gate gives it no weight.
 pub fn embedding_text(chunk: &ChunkRecord, limit: usize) -> String {
     let prefix = prefix(chunk.title.as_deref().unwrap_or_default(), &chunk.heading, limit);
-    let mut text = join(&prefix, &chunk.context, &chunk.text);
+    cut(join(&prefix, &chunk.context, &chunk.text), limit)
+}
+
+/// The beginning of an embedded text that the model reads.
+pub fn cut(mut text: String, limit: usize) -> String {
     let end = first_tokens(&text, limit).len();
     text.truncate(end);
     text

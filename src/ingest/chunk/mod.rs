@@ -25,6 +25,8 @@ mod split;
 
 pub use embedded::{embed_hash, embedding_text};
 
+use std::rc::Rc;
+
 use self::{
     atom::Atom,
     measure::{FOREIGN_FERTILITY, Measure},
@@ -112,6 +114,8 @@ pub struct Origin<'a> {
 pub struct Chunked {
     /// By ordinal.
     pub chunks: Vec<ChunkRecord>,
+    /// Of each chunk what is embedded: its [`embedding_text`].
+    pub texts: Vec<String>,
     /// ISO 639-1 code of most of the text.
     pub lang: Option<String>,
     /// What was left out.
@@ -143,8 +147,13 @@ fn chunk_up_to(document: &Document, origin: Origin<'_>, settings: Settings, max_
     }
     let mut pieces = cutter.out;
     let lang = language::fill(&mut pieces, &document.text);
-    let chunks = pieces.into_iter().enumerate().map(|(at, piece)| piece.record(at, origin, &title, document)).collect();
-    Chunked { chunks, lang, problem }
+    let texts = pieces.iter().map(|piece| piece.embedded(document, settings.limit)).collect();
+    let chunks = pieces
+        .into_iter()
+        .enumerate()
+        .map(|(at, piece)| piece.record(at, origin, &title, (document, settings)))
+        .collect();
+    Chunked { chunks, texts, lang, problem }
 }
 
 /// A file's name as a title: `annual_report-2024.pdf` is `annual report 2024`.
@@ -163,10 +172,13 @@ fn title_of_name(path: &str) -> String {
 #[derive(Debug)]
 pub(super) struct Piece {
     pub span: Span,
+    /// Title and heading path, as they are embedded.
+    prefix: Rc<str>,
     heading: Vec<String>,
     context: Option<Span>,
     lines: Option<Lines>,
     pages: Option<Pages>,
+    /// Of what is embedded, uncut.
     tokens: usize,
     fertility: f32,
     pub code_share: f32,
@@ -174,7 +186,20 @@ pub(super) struct Piece {
 }
 
 impl Piece {
-    fn record(self, ordinal: usize, origin: Origin<'_>, title: &str, document: &Document) -> ChunkRecord {
+    /// What [`embedding_text`] says of it.
+    fn embedded(&self, document: &Document, limit: usize) -> String {
+        let context = self.context.map_or("", |span| &document.text[span.range()]);
+        let text = embedded::join(&self.prefix, context, &document.text[self.span.range()]);
+        if self.tokens <= limit { text } else { embedded::cut(text, limit) }
+    }
+
+    fn record(
+        self,
+        ordinal: usize,
+        origin: Origin<'_>,
+        title: &str,
+        (document, settings): (&Document, Settings),
+    ) -> ChunkRecord {
         let text = &document.text[self.span.range()];
         ChunkRecord {
             id: ChunkRecord::id_of(origin.source, self.span, text),
@@ -190,11 +215,17 @@ impl Piece {
             context: self.context.map_or_else(String::new, |span| document.text[span.range()].to_owned()),
             text: text.to_owned(),
             lang: self.lang.map(str::to_owned),
-            tokens: u32::try_from(self.tokens).unwrap_or(u32::MAX),
+            tokens: u32::try_from(self.tokens.min(settings.limit)).unwrap_or(u32::MAX),
             fertility: self.fertility,
             code_share: self.code_share,
         }
     }
+}
+
+/// What stands before the text of every chunk of a section when it is embedded.
+struct Prefix {
+    text: Rc<str>,
+    tokens: usize,
 }
 
 struct Cutter<'d> {
@@ -208,7 +239,8 @@ struct Cutter<'d> {
 impl Cutter<'_> {
     fn section(&mut self, section: &Section, measure: Measure) {
         let prefix = embedded::prefix(self.title, &section.heading, self.settings.limit);
-        let prefix_tokens = WordPiece::builtin().count(&prefix);
+        let prefix = Prefix { tokens: WordPiece::builtin().count(&prefix), text: prefix.into() };
+        let prefix_tokens = prefix.tokens;
         // The prefix takes a quarter of the limit at most, so three quarters are left.
         let limit = self.settings.limit - prefix_tokens;
         let target = self.settings.target.saturating_sub(prefix_tokens).max(self.settings.target / 2).min(limit);
@@ -237,15 +269,18 @@ impl Cutter<'_> {
     }
 
     /// Makes one chunk of the atoms; more if what they were measured by turns out too small.
-    fn piece(&self, section: &Section, prefix: &str, atoms: &[Atom], out: &mut Vec<Piece>) {
+    fn piece(&self, section: &Section, prefix: &Prefix, atoms: &[Atom], out: &mut Vec<Piece>) {
         let (Some(first), Some(last)) = (atoms.first(), atoms.last()) else { return };
         let Some(span) = self.trimmed(Span::new(first.span.start, last.span.end), section) else { return };
         let header = atoms.iter().find_map(|atom| atom.header).filter(|header| header.span.start < first.span.start);
         let context = header.and_then(|header| self.trimmed(header.span, section));
         let text = &self.document.text[span.range()];
-        let texture = WordPiece::builtin().texture(text);
+        let parts = atoms.iter().map(|atom| (atom.span.start, atom.tally));
+        let tally = measure::sum(&self.document.text, parts).unwrap_or_else(|| WordPiece::builtin().tally(text));
+        let texture = tally.texture();
         let context_text = context.map_or("", |span| &self.document.text[span.range()]);
-        let tokens = WordPiece::builtin().count(&embedded::join(prefix, context_text, text));
+        // Line ends part the three, so that their counts add up.
+        let tokens = prefix.tokens + WordPiece::builtin().count(context_text) + texture.tokens;
         let is_too_large = tokens > self.settings.limit && texture.fertility <= FOREIGN_FERTILITY;
         if let Some((left, right)) = is_too_large.then(|| self.halves(atoms)).flatten() {
             self.piece(section, prefix, &left, out);
@@ -255,11 +290,12 @@ impl Cutter<'_> {
         let blocks = &self.document.blocks[section.blocks.clone()];
         out.push(Piece {
             span,
+            prefix: Rc::clone(&prefix.text),
             heading: section.heading.clone(),
             context,
             lines: None,
             pages: place::pages(span, blocks),
-            tokens: tokens.min(self.settings.limit),
+            tokens,
             fertility: texture.fertility,
             code_share: measure::code_share(text),
             lang: None,
@@ -272,7 +308,7 @@ impl Cutter<'_> {
             let size = |text: &str| text.chars().count();
             let budget = size(&self.document.text[atom.span.range()]).div_ceil(2);
             let parts = split::cut(&self.document.text, atom.span, budget, &size);
-            let parts: Vec<_> = parts.into_iter().map(|span| Atom { span, ..atom.clone() }).collect();
+            let parts: Vec<_> = parts.into_iter().map(|span| Atom { span, tally: None, ..atom.clone() }).collect();
             return (parts.len() > 1).then(|| (parts[..1].to_vec(), parts[1..].to_vec()));
         }
         let middle = atoms.len() / 2;

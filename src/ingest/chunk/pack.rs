@@ -135,7 +135,7 @@ mod tests {
             for (at, &size) in block.iter().enumerate() {
                 let start = atoms.len() * 10;
                 let block_size = if at == 0 { block.iter().sum() } else { 0 };
-                atoms.push(Atom { span: Span::new(start, start + 10), size, block_size, header: None });
+                atoms.push(Atom { span: Span::new(start, start + 10), size, block_size, tally: None, header: None });
             }
         }
         atoms

@@ -55,8 +55,10 @@ pub fn pages(span: Span, blocks: &[Block]) -> Option<Pages> {
     Some(Pages { first, last: pages().map(|pages| pages.last).max()? })
 }
 
+/// Blocks stand one after the other, so that those of a span need not be looked for among all.
 fn touched(blocks: &[Block], span: Span) -> impl Iterator<Item = &Block> {
-    blocks.iter().filter(move |block| block.span.start < span.end && span.start < block.span.end)
+    let first = blocks.partition_point(|block| block.span.end <= span.start);
+    blocks[first..].iter().take_while(move |block| block.span.start < span.end)
 }
 
 #[cfg(test)]

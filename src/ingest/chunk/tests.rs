@@ -36,7 +36,8 @@ fn document(blocks: &[(BlockKind, &str, &str)]) -> Document {
 
 /// Checks what must hold for every document and all settings.
 fn check(document: &Document, settings: Settings) -> Vec<ChunkRecord> {
-    let chunks = chunk(document, ORIGIN, settings).chunks;
+    let Chunked { chunks, texts, .. } = chunk(document, ORIGIN, settings);
+    assert_eq!(texts.len(), chunks.len());
     let text = &document.text;
     let mut covered = vec![0u32; text.len()];
     for (at, chunk) in chunks.iter().enumerate() {
@@ -47,6 +48,7 @@ fn check(document: &Document, settings: Settings) -> Vec<ChunkRecord> {
         covered[chunk.span.range()].iter_mut().for_each(|n| *n += 1);
 
         let embedded = embedding_text(chunk, settings.limit());
+        assert_eq!(texts[at], embedded);
         let tokens = WordPiece::builtin().count(&embedded);
         assert!(tokens <= settings.limit(), "{tokens} tokens: {embedded:?}");
         assert_eq!(tokens, chunk.tokens as usize);

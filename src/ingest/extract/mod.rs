@@ -79,7 +79,7 @@ pub enum Worker {
 }
 
 /// Version of everything in this room that decides the text and the blocks of a document; part of the pipeline's version.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// Whether files of this extension are archives, which are read only if that is asked for.
 pub(super) fn archive_extension(extension: &str) -> bool {

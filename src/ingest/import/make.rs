@@ -181,7 +181,7 @@ impl Maker {
         }
         let path = record.display_path();
         let origin = Origin { source: record.id, collection: &record.collection, path: &path, title: None };
-        let Chunked { chunks, lang, problem } = chunk::chunk(&document, origin, self.settings);
+        let Chunked { chunks, texts, lang, problem } = chunk::chunk(&document, origin, self.settings);
         let mut problems = earlier;
         problems.extend(document.warnings.into_iter().chain(problem));
         problems.dedup();
@@ -201,12 +201,12 @@ impl Maker {
             text_bytes: document.text.len() as u64,
             ..record
         };
-        let settings = self.settings;
-        let new = |record: ChunkRecord| {
-            let embed_hash = embed_hash(&text_of(&record, settings));
+        let new = |(record, text): (ChunkRecord, &String)| {
+            let embed_hash = embed_hash(text);
             NewChunk { record, embed_hash, vector: None }
         };
-        Ok(Made { record, chunks: chunks.into_iter().map(new).collect(), settings })
+        let chunks = chunks.into_iter().zip(&texts).map(new).collect();
+        Ok(Made { record, chunks, settings: self.settings })
     }
 
     /// What is text as it stood in its file is read as such a file, so that it is cut as it was; of anything else the

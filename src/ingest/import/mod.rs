@@ -26,7 +26,7 @@ use super::{
     report,
 };
 use crate::{
-    index::{self, Problem, Writer},
+    index::{self, Problem, SourceRecord, Writer},
     model::{self, Embedder},
     types::Cancel,
 };

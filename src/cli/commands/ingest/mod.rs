@@ -206,6 +206,16 @@ fn once(
     let (place, screen) = (&context.place, &context.screen);
     let workshop = place.workshop(&context.config, &args.embed, args.dry_run, screen, cancel)?;
     let embedder = workshop.embedder.as_deref();
+    let with_embedder =
+        |report| IngestReport::new(&report, embedder.map(|one| format!("{}, {}", one.space().model, one.backend())));
+    if args.dry_run {
+        let snapshot = workshop.index.snapshot()?;
+        before_changes()?;
+        let progress = Progress::new(screen);
+        let result = ingest::rehearse(&snapshot, embedder, options, &progress, cancel);
+        progress.finish();
+        return Ok(with_embedder(result?));
+    }
     let mut writer = workshop.index.writer(&place.writer_options(args.wait))?;
     before_changes()?;
     let progress = Progress::new(screen);
@@ -218,8 +228,7 @@ fn once(
         // A pattern or an address with a typo leaves nothing behind. Should it not go away, it is an empty index.
         let _ = std::fs::remove_dir_all(&place.dir);
     }
-    let embedder = embedder.map(|embedder| format!("{}, {}", embedder.space().model, embedder.backend()));
-    Ok(IngestReport::new(&result?, embedder))
+    Ok(with_embedder(result?))
 }
 
 /// Lets signals ask for a stop. Until then one simply ends the process: nothing was begun.

@@ -10,7 +10,7 @@ use super::{
     calendar,
     header::Header,
     part::Part,
-    transfer,
+    signed, tnef, transfer,
 };
 use crate::{
     index::Problem,
@@ -48,6 +48,8 @@ pub struct Writer<'a> {
     is_page: bool,
     /// Names of what is attached to the message at work and was not read.
     unread: Vec<String>,
+    /// The message at work has said something already.
+    has_text: bool,
 }
 
 /// Where a message stands.
@@ -112,6 +114,7 @@ impl<'a> Writer<'a> {
             replaced: 0,
             is_page,
             unread: Vec::new(),
+            has_text: false,
         }
     }
 
@@ -138,9 +141,10 @@ impl<'a> Writer<'a> {
             root.header.people.iter().map(|(word, value)| format!("{word}: {value}")).collect();
         fields.extend(root.header.date.iter().map(|date| format!("Date: {date}")));
         self.out.block(BlockKind::Paragraph, From { heading: &path, lines, page: None }, &fields.join("\n"));
-        let outer = std::mem::take(&mut self.unread);
+        let outer = (std::mem::take(&mut self.unread), std::mem::take(&mut self.has_text));
         self.part(&root, &mut source, &path, 0, Want::All);
-        let unread = std::mem::replace(&mut self.unread, outer);
+        let unread = std::mem::replace(&mut self.unread, outer.0);
+        self.has_text = outer.1;
         if !unread.is_empty() {
             let names = format!("Attachments: {}", unread.join(", "));
             self.out.block(BlockKind::Paragraph, From { heading: &path, lines, page: None }, &names);
@@ -281,14 +285,8 @@ impl<'a> Writer<'a> {
                 }
             }
             "application/pgp-encrypted" => self.encrypted = true,
-            "application/pkcs7-mime" | "application/x-pkcs7-mime" => {
-                if header.smime_type.as_deref() == Some("signed-data") {
-                    let why = problem(reason::UNSUPPORTED, "a signature that holds the text it signs");
-                    self.leave_out(header.name.as_deref().unwrap_or("smime.p7m"), why);
-                } else {
-                    self.encrypted = true;
-                }
-            }
+            "application/pkcs7-mime" | "application/x-pkcs7-mime" => self.signed(raw, header, lines, path, want),
+            "application/ms-tnef" | "application/vnd.ms-tnef" => self.envelope(raw, header, lines, path),
             "application/pgp-signature" | "application/pkcs7-signature" | "application/x-pkcs7-signature" => {}
             "application/pgp-keys" | "text/x-amp-html" | "text/watch-html" => {}
             kind if kind.starts_with("image/") && (header.is_inline || header.content_id || !is_named) => {}
@@ -301,16 +299,65 @@ impl<'a> Writer<'a> {
                     self.text(&text, header, place, path);
                 }
             }
+            _ if header.name.as_deref().is_some_and(|name| name.eq_ignore_ascii_case("winmail.dat")) => {
+                self.envelope(raw, header, lines, path);
+            }
             _ => {
                 let name = header.name.as_deref().unwrap_or("attachment");
                 let bytes = transfer::decode(raw, &header.encoding).into_owned();
-                let file = File { name, bytes, heading: path, lines: Some(lines) };
-                match self.nest.read(file, self.limits, &mut self.out) {
-                    Ok(warnings) => self.notes.add(name, Ok(warnings)),
-                    Err(why) => self.leave_out(name, why),
-                }
+                self.file(File { name, bytes, heading: path, lines: Some(lines) });
             }
         }
+    }
+
+    fn file(&mut self, file: File<'_>) {
+        let name = file.name;
+        match self.nest.read(file, self.limits, &mut self.out) {
+            Ok(warnings) => self.notes.add(name, Ok(warnings)),
+            Err(why) => self.leave_out(name, why),
+        }
+    }
+
+    /// A signature that holds the part it signs, or something encrypted.
+    fn signed(&mut self, raw: &[u8], header: &Header, lines: Lines, path: &[String], want: Want) {
+        let Some(bytes) = signed::content(&transfer::decode(raw, &header.encoding)) else {
+            if header.smime_type.as_deref() == Some("signed-data") {
+                let why = problem(reason::DAMAGED, "a signature whose text cannot be found");
+                self.leave_out(header.name.as_deref().unwrap_or("smime.p7m"), why);
+            } else {
+                self.encrypted = true;
+            }
+            return;
+        };
+        if !self.nest.enter() {
+            let why = problem(reason::DEEP_NESTING, "signatures in signatures in signatures");
+            self.leave_out(header.name.as_deref().unwrap_or("smime.p7m"), why);
+            return;
+        }
+        let place = Place::Within(lines);
+        let section = Section { heading: path, place, is_one_of_several: false, is_decoded: false };
+        let part = Part::split(&self.parser, &bytes, 0..bytes.len());
+        self.part(&part, &mut Source { bytes: &bytes, section, counted: (0, 1) }, path, 0, want);
+        self.nest.leave();
+    }
+
+    /// What Outlook put into an envelope: its files, and its text where the message has none.
+    fn envelope(&mut self, raw: &[u8], header: &Header, lines: Lines, path: &[String]) {
+        let name = header.name.as_deref().unwrap_or("winmail.dat");
+        let Some(envelope) = tnef::open(&transfer::decode(raw, &header.encoding)) else {
+            self.leave_out(name, problem(reason::DAMAGED, "it is no envelope of Outlook, or not whole"));
+            return;
+        };
+        self.is_cut_off |= envelope.is_cut_off;
+        if !self.nest.enter() {
+            self.leave_out(name, problem(reason::DEEP_NESTING, "an envelope in messages in messages"));
+            return;
+        }
+        let body = envelope.body.filter(|_| !self.has_text);
+        for tnef::Enclosed { name, bytes } in body.into_iter().chain(envelope.files) {
+            self.file(File { name: &name, bytes, heading: path, lines: Some(lines) });
+        }
+        self.nest.leave();
     }
 
     fn leave_out(&mut self, name: &str, why: Problem) {
@@ -353,6 +400,7 @@ impl<'a> Writer<'a> {
     }
 
     fn text(&mut self, text: &str, header: &Header, place: Place, path: &[String]) {
+        self.has_text |= !text.trim().is_empty();
         if header.kind != "text/html" {
             let found = body::write(text, header.flowed, place, path, &mut self.out);
             self.found.encrypted |= found.encrypted;

@@ -2,7 +2,8 @@
 //!
 //! The subject is the heading. Of a text in several forms the plain one is read, or the page where the plain one says
 //! nothing. Attachments are read as the files they are, under their names; messages in messages likewise. Signatures of
-//! programs, pictures that are part of a page, and encrypted parts are left out, the last with a warning.
+//! programs, pictures that are part of a page, and encrypted parts are left out, the last with a warning. Outlook's
+//! `winmail.dat` and signatures that hold their text are opened.
 
 mod body;
 mod calendar;
@@ -10,6 +11,8 @@ mod header;
 mod mbox;
 mod message;
 mod part;
+mod signed;
+mod tnef;
 mod transfer;
 
 use super::{Extract, Input, clean::title, encoding, nested::Nest};

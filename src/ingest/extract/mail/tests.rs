@@ -245,3 +245,52 @@ fn hostile_mail_is_read_in_time() {
         read("a.mbox", &mail);
     }
 }
+
+/// A mail of one part of a kind, in base64.
+fn of_one(kind: &str, name: &str, bytes: &[u8]) -> String {
+    use base64::Engine;
+    let body = base64::engine::general_purpose::STANDARD.encode(bytes);
+    format!("Subject: S\nContent-Type: {kind}; name={name}\nContent-Transfer-Encoding: base64\n\n{body}\n")
+}
+
+#[test]
+fn the_text_in_a_signature_is_read() {
+    let signed = super::signed::tests::holding("Content-Type: text/html\r\n\r\n<p>Signed <b>words</b></p>\r\n");
+    for kind in ["application/pkcs7-mime; smime-type=signed-data", "application/x-pkcs7-mime"] {
+        check(&of_one(kind, "smime.p7m", &signed), &["1-4 # [S] S", "5-5 [S] Signed words"], &[]);
+    }
+    let broken = &signed[..signed.len() - 4];
+    let kind = "application/pkcs7-mime; smime-type=signed-data";
+    check(&of_one(kind, "a.p7m", broken), &["1-4 # [S] S", "1-4 [S] Attachments: a.p7m"], &[reason::DAMAGED]);
+    let mut nested = signed;
+    for _ in 0..6 {
+        let inner = of_one("application/pkcs7-mime", "a.p7m", &nested);
+        nested = super::signed::tests::holding(&inner);
+    }
+    let document = read("a.eml", &of_one("application/pkcs7-mime", "a.p7m", &nested));
+    assert_eq!(document.warnings[0].reason, reason::DEEP_NESTING);
+}
+
+#[test]
+fn the_envelope_of_outlook_is_opened() {
+    let envelope = super::tnef::tests::holding("From the envelope.", "sizes.csv", b"k,v\na,1\n");
+    let text = "1-4 # [S] S";
+    for (kind, name) in [("application/ms-tnef", "winmail.dat"), ("application/octet-stream", "WINMAIL.DAT")] {
+        check(
+            &of_one(kind, name, &envelope),
+            &[
+                text,
+                "5-5 # [S > message.txt] message.txt",
+                "5-5 [S > message.txt] From the envelope.",
+                "5-5 # [S > sizes.csv] sizes.csv",
+                "5-5 [S > sizes.csv] k,v\na,1",
+            ],
+            &[],
+        );
+    }
+    check(
+        &of_one("application/ms-tnef", "winmail.dat", b"nothing"),
+        &[text, "1-4 [S] Attachments: winmail.dat"],
+        &[reason::DAMAGED],
+    );
+}

@@ -14,6 +14,8 @@ use crate::{index::Problem, ingest::document::Document};
 use lexer::Lexer;
 use reader::Reader;
 
+pub use charset::of_code_page;
+
 pub struct Rtf;
 
 impl Extract for Rtf {

@@ -1,9 +1,10 @@
 //! Workbooks: each sheet under its name, its number as the page, its tables row by row with the numbers of their rows.
 //!
-//! Hidden sheets are left out. Values are what a cell shows, but dates are ISO dates and numbers keep their digits. The
+//! Behind the cells stand the charts of a sheet and the comments on its cells. Hidden sheets are left out. Values are what a cell shows, but dates are ISO dates and numbers keep their digits. The
 //! cells are read by `calamine`, from a package that was measured first. Not for OpenDocument sheets, which `odf` reads
 //! onto the same [`Grid`].
 
+mod beside;
 pub mod grid;
 mod value;
 
@@ -51,13 +52,14 @@ fn package(bytes: Vec<u8>, limits: &Limits) -> Result<Document, Problem> {
     let source_bytes = bytes.len();
     let mut document = Document::default();
     let mut package = Package::open(bytes, limits)?;
-    ooxml::main_part(&mut package, "xl/workbook.xml", "workbook")?;
+    let workbook = ooxml::main_part(&mut package, "xl/workbook.xml", "workbook")?;
     ooxml::core_properties(&mut package, &mut document)?;
     // What unpacks to too much must be known before others unpack it.
     let names: Vec<String> = package.names().iter().filter(|name| is_xml(name)).cloned().collect();
     for name in names {
         package.read(&name)?;
     }
+    let beside = beside::of_sheets(&mut package, &workbook)?;
     document.warnings.extend(package.warning());
     let mut book: Xlsx<_> = Xlsx::new(Cursor::new(package.into_bytes())).map_err(|error| damaged(&error))?;
     let (sheets, hidden) = visible(book.sheets_metadata());
@@ -89,6 +91,9 @@ fn package(bytes: Vec<u8>, limits: &Limits) -> Result<Document, Problem> {
             Err(error) => Some(error),
         };
         grid.finish();
+        if let Some(beside) = beside.get(&name) {
+            beside.write(&mut flow);
+        }
         if let Some(error) = failure {
             note_damage(&mut document, &name, &error);
         }

@@ -4,6 +4,11 @@ use crate::ingest::extract::{outline::outline, package::zipped};
 
 /// A workbook of sheets: attributes of the sheet and what its part holds inside of `worksheet`.
 fn package(sheets: &[(&str, &str)]) -> Vec<u8> {
+    package_with(sheets, &[])
+}
+
+/// With more members.
+fn package_with(sheets: &[(&str, &str)], more: &[(&str, &str)]) -> Vec<u8> {
     let (mut list, mut relationships, mut members) = (String::new(), String::new(), Vec::new());
     for (at, (attributes, inside)) in sheets.iter().enumerate() {
         list.push_str(&format!("<sheet name=\"Sheet {at}\" sheetId=\"{}\" r:id=\"r{at}\" {attributes}/>", at + 1));
@@ -16,7 +21,7 @@ fn package(sheets: &[(&str, &str)]) -> Vec<u8> {
     members.push(("xl/styles.xml".into(), "<styleSheet><cellXfs count=\"3\"><xf numFmtId=\"0\"/><xf numFmtId=\"14\"/><xf numFmtId=\"9\"/></cellXfs></styleSheet>".into()));
     members.push(("docProps/core.xml".into(), "<p><dc:title>Numbers</dc:title></p>".into()));
     let members: Vec<(&str, &str)> = members.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
-    zipped(&members)
+    zipped(&[&members, more].concat())
 }
 
 /// Cells by their place: a value with a style (`1` date, `2` percent), or a text.
@@ -127,4 +132,48 @@ fn damaged_workbooks() {
     let half = "<sheetData><row r=\"1\"><c r=\"A1\"><v>7</v></c></row><row";
     assert_eq!(outline("a.xlsx", package(&[("", half)])), "h1 1 Sheet 0\np 1 l1-1 Sheet 0 > 7\nwarning damaged");
     assert_eq!(outline("a.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1".repeat(100)), "error damaged");
+}
+
+#[test]
+fn charts_and_comments_stand_behind_the_cells() {
+    let relation = |kind: &str, target: &str| {
+        format!("<Relationships><Relationship Id=\"1\" Type=\"http://x/{kind}\" Target=\"{target}\"/></Relationships>")
+    };
+    let sheet = data(&[("A1", "t", "Name"), ("B1", "t", "Size"), ("A2", "t", "ann"), ("B2", "0", "7")]);
+    let comments = relation("comments", "../comments1.xml");
+    let charts = relation("drawing", "../drawings/d.xml");
+    let threads = comments.replace("</Relationships>", "")
+        + &relation("threadedComment", "../threaded.xml").replace("<Relationships>", "");
+    let bytes = package_with(
+        &[("", &sheet), ("", &sheet), ("", &sheet)],
+        &[
+            ("xl/worksheets/_rels/s0.xml.rels", &comments),
+            (
+                "xl/comments1.xml",
+                "<comments><authors><author>Bo</author></authors><commentList><comment ref=\"B2\" authorId=\"0\"><text><r><t>Bo:</t></r>\
+                 <r><t xml:space=\"preserve\">\nIs that </t></r><r><t>so?</t></r></text></comment><comment ref=\"A1\" authorId=\"9\"><text/></comment></commentList></comments>",
+            ),
+            ("xl/worksheets/_rels/s1.xml.rels", &charts),
+            ("xl/drawings/_rels/d.xml.rels", &relation("chart", "../charts/c.xml")),
+            ("xl/drawings/d.xml", "<wsDr/>"),
+            (
+                "xl/charts/c.xml",
+                "<chart><title><t>Ducks</t></title><ser><tx><v>Seen</v></tx><cat><v>2019</v></cat><val><v>4</v></val></ser></chart>",
+            ),
+            ("xl/worksheets/_rels/s2.xml.rels", &threads),
+            (
+                "xl/threaded.xml",
+                "<ThreadedComments><threadedComment ref=\"A2\"><text>Who is that?</text></threadedComment></ThreadedComments>",
+            ),
+        ],
+    );
+    let document =
+        crate::ingest::extract::extract("a.xlsx", bytes, &crate::ingest::extract::Limits::default()).unwrap();
+    let behind = |sheet: &str| -> Vec<&str> {
+        let blocks = document.blocks.iter().filter(|block| block.heading == [sheet]);
+        blocks.skip(2).map(|block| &document.text[block.span.range()]).collect()
+    };
+    assert_eq!(behind("Sheet 0"), ["- B2 (Bo): Is that so?"]);
+    assert_eq!(behind("Sheet 1"), ["Ducks", "Seen: 2019 4"]);
+    assert_eq!(behind("Sheet 2"), ["- A2: Who is that?"]);
 }
