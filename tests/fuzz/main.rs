@@ -10,6 +10,7 @@ mod documents;
 mod mutate;
 mod open_index;
 mod texts;
+mod vector_files;
 
 use std::{
     fs,
@@ -64,4 +65,9 @@ fn s11_any_text_as_filters_streams_and_tokens() {
 #[test]
 fn s11_any_change_to_an_index() {
     bounded("open_index", 200, open_index::run);
+}
+
+#[test]
+fn s11_any_bytes_as_vector_files() {
+    bounded("vector_files", 500, vector_files::run);
 }

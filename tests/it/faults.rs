@@ -7,10 +7,10 @@ use std::{
     path::Path,
     process::{Command, Stdio},
     sync::atomic::{AtomicBool, Ordering},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
-use crate::house::House;
+use crate::house::{House, Ran};
 
 /// A mount that goes away by itself; `None` where this machine lets nobody mount.
 #[cfg(target_os = "linux")]
@@ -82,6 +82,33 @@ fn cr09_a_read_only_mount_answers() {
     assert!(ran.stderr.contains("Read-only") && ran.stderr.contains("hint:"), "{}", ran.stderr);
 }
 
+#[test]
+fn cr10_eight_processes_at_once_are_one_after_the_other() {
+    const WRITERS: usize = 8;
+    let house = House::new();
+    for number in 0..WRITERS {
+        house.write(&format!("docs{number}/a.md"), format!("The buoy of writer number{number} is red.\n"));
+    }
+    let all = |wait: &[&str]| -> Vec<Ran> {
+        let start = |number: usize| {
+            let mut command = house.command();
+            command.args(["ingest", &format!("docs{number}"), "--no-embed", "-q"]).args(wait);
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+        };
+        let children: Vec<_> = (0..WRITERS).map(start).collect();
+        children.into_iter().map(|child| Ran::from(child.wait_with_output().unwrap())).collect()
+    };
+    let ran = all(&[]);
+    assert!(ran.iter().any(|ran| ran.code == 0), "somebody writes: {ran:?}");
+    for ran in ran.iter().filter(|ran| ran.code != 0) {
+        assert!(ran.code == 6 && ran.stderr.contains("process"), "{ran:?}");
+    }
+    all(&["--wait", "120s"]).into_iter().for_each(|ran| drop(ran.ok()));
+    let status = house.rag(["status", "--json"]).ok().json("rag.status/1");
+    assert_eq!(status["sources"], WRITERS);
+    house.rag(["verify"]).ok();
+}
+
 /// Every document says which round it is of, and a round is one commit: an answer that mixes rounds is of no generation.
 #[test]
 fn cr11_processes_that_ask_during_ingests_see_one_generation() {
@@ -118,6 +145,30 @@ fn cr11_processes_that_ask_during_ingests_see_one_generation() {
     });
     assert!(asked >= 6, "{asked} answers during 8 ingests");
     house.rag(["verify"]).ok();
+}
+
+#[cfg(unix)]
+#[test]
+fn cr16_an_end_that_is_asked_for_is_like_ctrl_c() {
+    let house = House::new();
+    for number in 0..300 {
+        house.write(&format!("docs/{number}.md"), format!("# Note {number}\n\n{}\n", "The tide turns. ".repeat(60)));
+    }
+    let mut command = house.command();
+    let mut child = command.args(["ingest", "docs"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    // It has embedded something, so it listens to signals for long.
+    let until = Instant::now() + Duration::from_secs(60);
+    let is_empty = || fs::read_dir(house.path(".rag/cache")).map_or(true, |mut entries| entries.next().is_none());
+    while is_empty() && Instant::now() < until {
+        std::thread::yield_now();
+    }
+    let pid = child.id().to_string();
+    assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+    let code = child.wait().unwrap().code();
+    assert!([Some(0), Some(130)].contains(&code), "{code:?}");
+    house.rag(["ingest", "docs", "-q"]).ok();
+    house.rag(["verify"]).ok();
+    assert_eq!(house.rag(["status", "--json"]).ok().json("rag.status/1")["sources"], 300);
 }
 
 /// A zip whose one member is zeros, so that it unpacks to a thousand times its size.

@@ -101,3 +101,21 @@ fn cr16_ctrl_c_commits_what_is_whole_and_leaves_at_130() {
     let rest = house.rag(["ingest", "docs", "--json"]).ok().json("rag.ingest/1");
     assert_eq!(rest["added"].as_array().unwrap().len() as u64, DOCUMENTS as u64 - kept);
 }
+
+/// The first ingest of all is killed at every call that makes the folder: the next one makes it.
+#[cfg(unix)]
+#[test]
+fn cr01_a_first_ingest_that_was_cut_off_is_begun_again() {
+    let mut half_made = 0;
+    for at in 1..=24 {
+        let house = House::new();
+        house.write("docs/a.md", "The tern is white.\n");
+        house.rag_env(["ingest", "docs", "--no-embed", "-q"], &[("RAG_KILL_AT", &at.to_string())]);
+        let is_there = |name: &str| house.path(".rag").join(name).exists();
+        half_made += u32::from(is_there("FORMAT") && !is_there("text/meta.json"));
+        let ran = house.rag(["ingest", "docs", "--no-embed", "-q"]);
+        assert_eq!(ran.code, 0, "killed at call {at}: {}", ran.stderr);
+        house.rag(["query", "white tern"]).ok();
+    }
+    assert!(half_made > 0, "no kill leaves a folder half-made");
+}

@@ -160,15 +160,20 @@ impl Place {
         cancel: &Cancel,
     ) -> Result<Workshop, Failure> {
         let wanted = Wanted::new(config, flags);
-        if !self.exists() {
+        let index = match self.exists().then(|| self.open()) {
+            // Its creation goes on, or was cut off: whoever creates waits for the one and finishes the other.
+            Some(Err(failure)) if failure.kind() == Some(rag::types::Kind::NotFound) => None,
+            Some(opened) => Some(opened?),
+            None => None,
+        };
+        let Some(index) = index else {
             let embedder = if flags.no_embed { None } else { Some(wanted.embedder(cancel)?) };
             let settings = Settings { space: embedder.as_ref().map(|embedder| embedder.space().clone()) };
             let scratch = if dry_run { Some(scratch()?) } else { None };
             let dir = scratch.as_ref().map_or(self.dir.clone(), |scratch| scratch.path().join(FOLDER));
             let is_new = scratch.is_none() && dir.symlink_metadata().is_err();
             return Ok(Workshop { index: Index::create(&dir, &settings)?, embedder, is_new, _scratch: scratch });
-        }
-        let index = self.open()?;
+        };
         let snapshot = index.snapshot()?;
         let Some(space) = snapshot.space() else {
             if flags.embed_url.is_some() || flags.onnxruntime.is_some() {
