@@ -19,6 +19,7 @@ use rag::{
         same_space,
     },
     retrieve::{Mode, Rerank},
+    serve::files::Files,
     types::{Cancel, EmbeddingSpace, SourcePath},
 };
 
@@ -27,7 +28,6 @@ use super::{
     commands::ingest::EmbedArgs,
     config::{self, Config},
     env,
-    freshness::Files,
     output::{Screen, places::Places},
     report::Failure,
 };
@@ -93,7 +93,7 @@ impl Place {
 
     /// Tells whether the files of sources are as they were ingested.
     pub fn freshness<'s>(&self, snapshot: &'s Snapshot) -> Files<'s> {
-        Files::new(self.places(snapshot), snapshot)
+        Files::new(self.home(), snapshot)
     }
 
     /// A path as the index spells it: given so, or as a path from the current folder.
