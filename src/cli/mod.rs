@@ -8,7 +8,6 @@ mod commands;
 mod config;
 mod env;
 mod exit;
-mod freshness;
 #[cfg(feature = "onnx")]
 mod installed;
 mod mend;

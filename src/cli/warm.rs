@@ -34,8 +34,10 @@ pub fn quotes(client: &Client, request: AskRequest) -> Option<AnswerResult> {
 pub fn client(context: &Context, search: &SearchArgs) -> Option<Client> {
     use std::time::Duration;
 
-    /// A process that does not even say its name within this time is not asked.
-    const HELLO: Duration = Duration::from_secs(1);
+    /// A process that does not even say its name within this time is stopped or at work: it is not asked.
+    const HELLO: Duration = Duration::from_millis(150);
+    /// What it finds it finds in milliseconds.
+    const ANSWER: Duration = Duration::from_secs(2);
 
     let (place, config) = (&context.place, &context.config);
     let socket = place.dir.join(SOCKET);
@@ -47,7 +49,7 @@ pub fn client(context: &Context, search: &SearchArgs) -> Option<Client> {
         key: None,
         socket: Some(socket),
         connect_timeout: HELLO,
-        answer_timeout: 2 * HELLO,
+        answer_timeout: ANSWER,
         tries: 1,
         ..client::Options::new("http://localhost")
     };

@@ -25,6 +25,7 @@ use super::{
     },
     lock::Lock,
     open,
+    room::{Held, Room},
     vector::SegmentOptions,
 };
 use crate::types::SourceId;
@@ -52,6 +53,10 @@ pub struct Writer {
     composer: Composer,
     batch: Batch,
     roots: Option<BTreeMap<String, String>>,
+    /// What puts may not go beyond.
+    room: Room,
+    /// Counted from when room was first limited.
+    held: Option<Held>,
     poisoned: bool,
     segments: SegmentOptions,
     // Last, so that it is freed after tantivy's threads have ended.
@@ -136,6 +141,8 @@ pub(super) fn open(dir: &Path, options: &WriterOptions) -> Result<Writer> {
         composer: Composer::default(),
         batch: Batch::default(),
         roots: None,
+        room: Room::default(),
+        held: None,
         poisoned: false,
         segments: options.segments.clone(),
         _lock: lock,
@@ -148,19 +155,53 @@ impl Writer {
         &self.snapshot
     }
 
+    /// Has [`put`](Self::put) refuse, from here on, what goes beyond. The first limit of a writer reads all sources.
+    pub fn set_room(&mut self, room: Room) -> Result<()> {
+        self.room = room;
+        if self.held.is_some() || room.is_unlimited() {
+            return Ok(());
+        }
+        let mut held = Held::of(self.snapshot.sources(None)?.iter());
+        for (id, change) in &self.batch.changes {
+            let old = self.snapshot.source(SourceId(*id))?.map(|old| old.size_bytes);
+            held = held.after(old, change.record.as_ref().map(|record| record.size_bytes));
+        }
+        self.held = Some(held);
+        Ok(())
+    }
+
+    /// The size of a source as it stands with the changes so far; `None`: there is none.
+    fn size_of(&self, id: SourceId) -> Result<Option<u64>> {
+        Ok(match self.batch.changes.get(&id.0) {
+            Some(change) => change.record.as_ref().map(|record| record.size_bytes),
+            None => self.snapshot.source(id)?.map(|record| record.size_bytes),
+        })
+    }
+
+    /// What is held once a source has a size, or is gone. `None`: nobody counts.
+    fn held_after(&self, id: SourceId, size: Option<u64>) -> Result<Option<Held>> {
+        let Some(held) = self.held else { return Ok(None) };
+        Ok(Some(held.after(self.size_of(id)?, size)))
+    }
+
     /// Puts a source with all its chunks in place of whatever the index holds of it. A chunk without a vector takes the
     /// one that the index holds under its hash.
     ///
-    /// Errors: `Source` where the parts do not belong together; the writer goes on. Any other stops it.
+    /// Errors: `Source` where the parts do not belong together, or there is no room; the writer goes on. Any other stops it.
     pub fn put(&mut self, source: &SourceRecord, chunks: &[NewChunk]) -> Result<()> {
         self.check_poison()?;
         self.check(source, chunks)?;
+        let held = self.held_after(source.id, Some(source.size_bytes))?;
+        if let (Some(after), Some(before)) = (held, self.held) {
+            after.check(before, self.room, || source.display_path())?;
+        }
         let mut change = self.replacing(source.id)?;
         self.place(&mut change, source, chunks)?;
         change.record = Some(source.clone());
         let result = self.put_text(source.id, chunks);
         self.poison_on_error(result)?;
         self.accept(source.id, change);
+        self.held = held;
         Ok(())
     }
 
@@ -178,6 +219,7 @@ impl Writer {
             let what = format!("its record counts {} chunks, the index holds {chunks}", source.chunks);
             return Err(Error::Source { path: source.display_path(), what });
         }
+        self.held = self.held_after(source.id, Some(source.size_bytes))?;
         let was_there = self.snapshot.has_source(source.id)?;
         let change = self.batch.changes.entry(source.id.0).or_insert_with(|| Change { was_there, ..Change::default() });
         change.record = Some(source.clone());
@@ -192,8 +234,10 @@ impl Writer {
         if !change.was_there && !is_pending {
             return Ok(());
         }
+        let held = self.held_after(id, None)?;
         let result = self.put_text(id, &[]);
         self.poison_on_error(result)?;
+        self.held = held;
         self.forget(id);
         if change.was_there {
             self.batch.changes.insert(id.0, change);

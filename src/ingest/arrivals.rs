@@ -212,9 +212,9 @@ impl Manifest {
         Ok(wants)
     }
 
-    /// Makes the index agree with what was named and sent: removes what is gone, moves what has moved. `vanished`: of a
-    /// narrowed walk, what is no longer there; `unreadable`: nothing at or below these is gone. What was wanted and not sent
-    /// has failed.
+    /// Makes the index agree with what was named and sent: removes what is gone, moves what has moved. `vanished`: what is
+    /// no longer there, of a narrowed walk or since it was named; `unreadable`: nothing at or below these is gone, and that
+    /// they were not sent the other machine knows. What else was wanted and not sent has failed.
     pub fn settle(
         &self,
         writer: &mut Writer,
@@ -229,6 +229,7 @@ impl Manifest {
         let mut report = surveyed(writer, embedder, options, (observer, cancel), |snapshot, wanted| {
             let mut plan = self.plan(snapshot, options, wanted, &vanished, unreadable)?;
             unsent = std::mem::take(&mut plan.read);
+            unsent.retain(|reading| !unreadable.iter().any(|place| is_below(reading.found.name.path.as_str(), place)));
             Ok(Some(survey(snapshot, options, plan)))
         })?;
         for reading in unsent {
@@ -265,7 +266,7 @@ impl Manifest {
     ) -> Result<Plan> {
         let mut catalog = self.catalog(snapshot, options)?;
         let mut plan = Plan::default();
-        for file in self.files.values() {
+        for file in self.files.values().filter(|file| !vanished.contains(file.path.as_str())) {
             let stat = file.times.stat(file.size_bytes);
             let nothing = Bytes { bytes: Vec::new(), hint: String::new(), title: None, metadata: BTreeMap::new() };
             let name = name(options, &self.root, &file.path);

@@ -14,7 +14,7 @@ use std::{
 };
 
 use super::{
-    Result,
+    Options, Result,
     chunk::{self, Chunked, Origin, embed_hash},
     document::{BlockKind, Document},
     embed::{self, Hash},
@@ -89,6 +89,22 @@ pub struct DepositOptions {
     pub worker: Worker,
 }
 
+impl DepositOptions {
+    /// As an ingest of the same index reads and cuts.
+    pub fn of(ingest: &Options, index_dir: PathBuf) -> Self {
+        Self {
+            index_dir,
+            chunk_tokens: ingest.chunk_tokens,
+            chunk_overlap: ingest.chunk_overlap,
+            max_file_bytes: ingest.max_file_bytes,
+            archives: ingest.archives,
+            loaders: ingest.loaders.clone(),
+            timeout: ingest.file_timeout,
+            worker: ingest.worker.clone(),
+        }
+    }
+}
+
 /// What became of a deposit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Deposited {
@@ -158,11 +174,13 @@ impl Depositor {
     }
 
     /// Reads and cuts a deposit. The inner error is the document's own: it cannot be read, or has no text.
-    pub fn prepare(&mut self, writer: &Writer, deposit: Deposit) -> Result<Result<Prepared, Problem>> {
+    pub fn prepare(&mut self, writer: &Writer, mut deposit: Deposit) -> Result<Result<Prepared, Problem>> {
         let path = SourcePath::from_spelling(deposit.name.clone());
         let id = SourceRecord::id_of(&deposit.collection, &deposit.root, &path);
         let old = self.source(writer, id)?;
-        let made = match self.read(writer, &deposit, Name { id, root: deposit.root.clone(), path })? {
+        // It may be long: it is handed on, not copied.
+        let content = std::mem::replace(&mut deposit.content, Content::Plain(String::new()));
+        let made = match self.read(writer, &deposit, content, Name { id, root: deposit.root.clone(), path })? {
             Ok(made) => made,
             Err(problem) => return Ok(Err(problem)),
         };
@@ -223,24 +241,30 @@ impl Depositor {
     }
 
     /// Record, chunks, and the text to embed for each.
-    fn read(&mut self, writer: &Writer, deposit: &Deposit, name: Name) -> Result<Result<Made, Problem>> {
+    fn read(
+        &mut self,
+        writer: &Writer,
+        deposit: &Deposit,
+        content: Content,
+        name: Name,
+    ) -> Result<Result<Made, Problem>> {
         let settings = chunk_settings(writer.snapshot(), self.options.chunk_tokens, self.options.chunk_overlap)?;
-        let task = self.task(writer, deposit, settings);
-        let (bytes, hint) = match &deposit.content {
-            Content::Plain(text) => (text.clone().into_bytes(), String::new()),
+        let task = self.task(writer, deposit, &content, settings);
+        let (bytes, hint, text) = match content {
+            Content::Plain(text) => (text.clone().into_bytes(), String::new(), Some(text)),
             Content::File { bytes, extension: Some(extension) } => {
-                (bytes.clone(), format!("{}.{extension}", deposit.name))
+                (bytes, format!("{}.{extension}", deposit.name), None)
             }
-            Content::File { bytes, extension: None } => (bytes.clone(), deposit.name.clone()),
+            Content::File { bytes, extension: None } => (bytes, deposit.name.clone(), None),
         };
         let size_bytes = bytes.len() as u64;
         let bytes = Bytes { bytes, hint, title: deposit.title.clone(), metadata: BTreeMap::new() };
         let stat = Stat { size_bytes, mtime_ns: now_ns(), ctime_ns: 0, inode: 0 };
         let found = Found { name, place: Place::Given(Arc::new(bytes)), stat };
         let reading = Reading { found, old: None, from: None };
-        let outcome = match &deposit.content {
-            Content::Plain(text) => plain(&task, &reading, blake3::hash(text.as_bytes()).to_hex().as_str(), text),
-            Content::File { .. } => reader::rehearse(&task, &mut self.extractor, reading),
+        let outcome = match &text {
+            Some(text) => plain(&task, &reading, blake3::hash(text.as_bytes()).to_hex().as_str(), text),
+            None => reader::rehearse(&task, &mut self.extractor, reading),
         };
         Ok(match outcome {
             Some(Outcome::Made { record, chunks, texts }) if record.chunks > 0 => Ok((*record, chunks, texts)),
@@ -257,8 +281,8 @@ impl Depositor {
         })
     }
 
-    fn task(&self, writer: &Writer, deposit: &Deposit, settings: chunk::Settings) -> Task {
-        let base = match &deposit.content {
+    fn task(&self, writer: &Writer, deposit: &Deposit, content: &Content, settings: chunk::Settings) -> Task {
+        let base = match content {
             Content::Plain(_) => format!("{PLAIN}-{}", settings.key()),
             Content::File { .. } => format!("x{}-{}", extract::VERSION, settings.key()),
         };

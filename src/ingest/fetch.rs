@@ -130,7 +130,7 @@ pub fn fetch(
         .build()
         .map_err(|error| file::transient("unreachable", &format!("no event loop for the network: {error}")))?;
     let fetched = runtime.block_on(async {
-        let fetching = tokio::time::timeout(TOTAL_TIMEOUT, follow(page, known, max_bytes));
+        let fetching = tokio::time::timeout(TOTAL_TIMEOUT, follow(page, known, max_bytes, &Names::System));
         let mut fetching = std::pin::pin!(fetching);
         loop {
             if cancel.is_asked() {
@@ -152,10 +152,38 @@ pub(super) fn nonsense() -> Problem {
     file::transient("unreachable", "the server says that nothing changed, but was not asked that")
 }
 
-async fn follow(page: &PageUrl, known: Option<&BTreeMap<String, String>>, max_bytes: u64) -> Result<Fetched, Problem> {
+/// Who knows the addresses of hosts.
+enum Names {
+    System,
+    /// Answers in their order, each for a host: a name may have another address each time it is asked for.
+    #[cfg(test)]
+    Told(std::sync::Mutex<std::collections::VecDeque<(&'static str, Vec<SocketAddr>)>>),
+}
+
+impl Names {
+    async fn find(&self, host: &str, port: u16) -> std::io::Result<Vec<SocketAddr>> {
+        match self {
+            Self::System => tokio::net::lookup_host((host, port)).await.map(Iterator::collect),
+            #[cfg(test)]
+            Self::Told(told) => {
+                let next = told.lock().unwrap().pop_front();
+                let (name, addresses) = next.unwrap_or_else(|| panic!("`{host}` is looked up once more"));
+                assert_eq!(name, host);
+                Ok(addresses)
+            }
+        }
+    }
+}
+
+async fn follow(
+    page: &PageUrl,
+    known: Option<&BTreeMap<String, String>>,
+    max_bytes: u64,
+    names: &Names,
+) -> Result<Fetched, Problem> {
     let mut url = page.0.clone();
     for hop in 0..=MAX_REDIRECTS {
-        let addresses = resolve(&url, page, hop > 0).await?;
+        let addresses = resolve(&url, page, hop > 0, names).await?;
         let response = send(&url, &addresses, known, page.1).await?;
         let status = response.status();
         if status == StatusCode::NOT_MODIFIED && known.is_some() {
@@ -177,13 +205,12 @@ async fn follow(page: &PageUrl, known: Option<&BTreeMap<String, String>>, max_by
 }
 
 /// The addresses of a host. After a redirect to another host only public ones will do.
-async fn resolve(url: &Url, page: &PageUrl, redirected: bool) -> Result<Vec<SocketAddr>, Problem> {
+async fn resolve(url: &Url, page: &PageUrl, redirected: bool, names: &Names) -> Result<Vec<SocketAddr>, Problem> {
     let host = url.host_str().unwrap_or_default();
     let unknown = |why: String| file::transient("unreachable", &format!("`{host}` cannot be found: {why}"));
     let port = url.port_or_known_default().unwrap_or(80);
     let bare = host.trim_start_matches('[').trim_end_matches(']');
-    let found = tokio::net::lookup_host((bare, port)).await.map_err(|error| unknown(error.to_string()))?;
-    let found: Vec<SocketAddr> = found.collect();
+    let found = names.find(bare, port).await.map_err(|error| unknown(error.to_string()))?;
     if found.is_empty() {
         return Err(unknown("it has no address".to_owned()));
     }
@@ -409,5 +436,59 @@ mod tests {
         assert_eq!(decoded, "\u{feff}café".as_bytes());
         assert_eq!(in_utf8("application/pdf; charset=latin1", vec![0xe9]), [0xe9]);
         assert_eq!(in_utf8("text/html", vec![0xe9]), [0xe9]);
+    }
+
+    /// Follows a page with names that are told, one list of addresses a lookup. Gives the word for what went wrong, and how
+    /// many connections the server on this machine saw, which sends everybody to `to`.
+    fn followed(text: &str, is_public: bool, to: &str, told: Vec<(&'static str, Vec<&str>)>) -> (String, usize) {
+        use std::io::{Read as _, Write as _};
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let here = listener.local_addr().unwrap();
+        let answer = format!("HTTP/1.1 302 Found\r\nlocation: {to}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+        let seen = std::thread::spawn(move || {
+            let mut seen = 0;
+            while let Ok((mut stream, _)) = listener.accept() {
+                let mut head = [0; 1024];
+                // The last one says nothing: it is ours, and ends the count.
+                if stream.read(&mut head).unwrap_or(0) == 0 {
+                    break;
+                }
+                seen += 1;
+                let _ = stream.write_all(answer.as_bytes());
+            }
+            seen
+        });
+        let address = |text: &str| match text {
+            "here" => here,
+            ip => SocketAddr::new(ip.parse().unwrap(), 9),
+        };
+        let told = told.into_iter().map(|(name, ips)| (name, ips.into_iter().map(address).collect())).collect();
+        // The port of an address counts, not that of what its name was found to be.
+        let page: PageUrl = text.replace("a.test/", &format!("a.test:{}/", here.port())).parse().unwrap();
+        let page = if is_public { page.public() } else { page };
+        let names = Names::Told(std::sync::Mutex::new(told));
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let problem = runtime.block_on(follow(&page, None, 1 << 20, &names)).err().unwrap();
+        drop(std::net::TcpStream::connect(here).unwrap());
+        let Names::Told(left) = names else { unreachable!("they were told above") };
+        assert!(left.into_inner().unwrap().is_empty(), "every hop looks its host up once");
+        (problem.reason, seen.join().unwrap())
+    }
+
+    #[test]
+    fn n08_a_name_that_changes_its_address_leads_nowhere_inside() {
+        let forbidden = ("forbidden".to_owned(), 0);
+        for inner in ["127.0.0.1", "10.0.0.1", "169.254.169.254", "fd00::1", "::ffff:192.168.0.1", "100.64.0.1"] {
+            assert_eq!(followed("http://a.test/", true, "/", vec![("a.test", vec![inner])]), forbidden, "{inner}");
+            // One that is public beside it is no excuse: the connection might go to the other.
+            let both = vec![("a.test", vec!["1.1.1.1", inner])];
+            assert_eq!(followed("http://a.test/", true, "/", both), forbidden, "{inner}");
+        }
+        // A page of this machine that was typed may be read, and sends nobody to an inner address of another name.
+        for inner in ["10.0.0.1", "here"] {
+            let told = vec![("a.test", vec!["here"]), ("b.test", vec![inner])];
+            let refused = ("redirect".to_owned(), 1);
+            assert_eq!(followed("http://a.test/", false, "http://b.test/", told), refused, "{inner}");
+        }
     }
 }

@@ -56,6 +56,8 @@ pub struct Query {
     pub like: Vec<ChunkId>,
     /// Lead away from these chunks; they are left out of the results.
     pub unlike: Vec<ChunkId>,
+    /// The query's vector, of the index's embedding space, in place of the model's of the text. Of length 1 or not.
+    pub vector: Option<Vec<f32>>,
     /// Have the first results put in order by a model that reads them.
     pub rerank: Option<Rerank>,
     pub explain: bool,
@@ -88,6 +90,7 @@ impl Default for Query {
             section: false,
             like: Vec::new(),
             unlike: Vec::new(),
+            vector: None,
             rerank: None,
             explain: false,
             flags: false,

@@ -18,6 +18,7 @@ mod hints;
 mod hits;
 mod links;
 mod mmr;
+mod named;
 mod neighbours;
 mod offer;
 mod passages;
@@ -50,6 +51,7 @@ pub use check::{Checked, CheckedSentence, CheckedSource, File, NotSaved, Saved, 
 pub use error::{Error, Result};
 pub use fuse::DENSE_WEIGHT;
 pub use hits::{Explain, Fusion, Hit, Hits, LeftOutBy, Mode, NearMiss, Query, Strength, Timings};
+pub use named::{Named, Naming, Several};
 pub use plan::{MAX_CONTEXT, MAX_K, MAX_LIKE, MAX_QUERY_BYTES};
 pub use query::query;
 pub use relevance::{FOUND, WEAK};

@@ -36,7 +36,11 @@ pub(super) fn plan(query: &Query) -> Result<Plan> {
         return Err(Error::QueryTooLong { found, limit: MAX_QUERY_BYTES });
     }
     let has_text = query.text.chars().any(|c| !c.is_whitespace() && !c.is_control());
-    if !has_text && query.like.is_empty() {
+    let is_vector_alone = !has_text && query.like.is_empty() && query.vector.is_some();
+    if query.vector.is_some() && query.mode == Mode::Lexical {
+        return wrong("`vector` is searched by meaning, and the mode is `lexical`");
+    }
+    if !has_text && query.like.is_empty() && !is_vector_alone {
         return match query.unlike.is_empty() {
             true => Err(Error::EmptyQuery),
             false => wrong("`unlike` leads away from a text or a chunk that is `like`, and there is neither"),
@@ -73,7 +77,8 @@ pub(super) fn plan(query: &Query) -> Result<Plan> {
         k: query.k,
         // More where the named chunks themselves are going to be left out.
         depth: CANDIDATES.max(query.k) + named,
-        mode: query.mode,
+        // A vector without a text has no words to look for.
+        mode: if is_vector_alone { Mode::Dense } else { query.mode },
         filter,
         identifier: holds_identifier(&query.text),
     })
@@ -172,6 +177,7 @@ mod tests {
             Query { like: vec![ChunkId(1)], unlike: vec![ChunkId(2), ChunkId(1)], ..query("") },
             Query { like: (0..=MAX_LIKE as u64).map(ChunkId).collect(), ..query("") },
             Query { like: vec![ChunkId(1)], syntax: QuerySyntax::Tantivy, ..query("x") },
+            Query { vector: Some(vec![1.0]), mode: Mode::Lexical, ..query("x") },
         ];
         for query in bad {
             assert!(matches!(plan(&query), Err(Error::Options { .. })), "{query:?}");
@@ -183,6 +189,10 @@ mod tests {
     fn depth_follows_k() {
         for (k, want) in [(1, 100), (100, 100), (101, 101), (1000, 1000)] {
             assert_eq!(plan(&Query { k, ..query("x") }).expect("plan").depth, want);
+        }
+        for (text, mode) in [("x", Mode::Hybrid), (" ", Mode::Dense)] {
+            let given = Query { vector: Some(vec![1.0]), ..query(text) };
+            assert_eq!(plan(&given).expect("plan").mode, mode, "a vector alone has no words");
         }
         let like = Query { like: vec![ChunkId(1)], ..query("") };
         assert_eq!(plan(&like).expect("plan").depth, 101);

@@ -26,25 +26,63 @@ pub(super) struct Subject<'a> {
     pub text: &'a str,
     /// The chunks' part of the query vector, not of any length; `None` where no chunk was named, or none has a vector.
     pub lean: Option<Vec<f32>>,
+    /// The vector of the text, where it was given.
+    given: Option<Vec<f32>>,
 }
 
 impl<'a> Subject<'a> {
-    /// Errors: `NoChunk` for an id that names none; those of the index.
+    /// Errors: `NoChunk` for an id that names none; `Options` for a vector that is none of the index's space; those of the
+    /// index.
     pub fn of(snapshot: &Snapshot, query: &'a Query) -> Result<Self> {
         let text = query.text.trim();
+        let given = query.vector.as_deref().map(|vector| given(snapshot, vector)).transpose()?;
         if query.like.is_empty() && query.unlike.is_empty() {
-            return Ok(Self { words: query.text.as_str().into(), text, lean: None });
+            return Ok(Self { words: query.text.as_str().into(), text, lean: None, given });
         }
         let (like, unlike) = (records(snapshot, &query.like)?, records(snapshot, &query.unlike)?);
         let words = words(snapshot, text, &like, &unlike)?;
-        Ok(Self { words: words.into(), text, lean: lean(snapshot, query) })
+        Ok(Self { words: words.into(), text, lean: lean(snapshot, query), given })
     }
 
     /// The query's vector, where no text has to be encoded for it.
     pub fn known(&self, snapshot: &Snapshot) -> Option<Vec<f32>> {
-        let lean = self.lean.as_deref().filter(|_| self.text.is_empty())?;
-        Some(mixed(None, lean, snapshot.space().is_some_and(|space| space.normalised)))
+        let normalised = snapshot.space().is_some_and(|space| space.normalised);
+        match (&self.given, self.lean.as_deref()) {
+            (Some(given), Some(lean)) => Some(mixed(Some(given), lean, normalised)),
+            (Some(given), None) => Some(given.clone()),
+            (None, Some(lean)) if self.text.is_empty() => Some(mixed(None, lean, normalised)),
+            (None, _) => None,
+        }
     }
+}
+
+/// A vector that was given, of length 1 where the space's vectors are. Errors: the index has no vectors, or those of another
+/// length; a value that is no number; no direction.
+fn given(snapshot: &Snapshot, vector: &[f32]) -> Result<Vec<f32>> {
+    let wrong = |what: String| Err(Error::Options { what });
+    let Some(space) = snapshot.space() else {
+        return wrong("this index has no vectors that a `vector` could be compared with".to_owned());
+    };
+    if vector.len() != space.dim {
+        let (found, dim, model) = (vector.len(), space.dim, &space.model);
+        return wrong(format!("`vector` has {found} values, the index holds vectors of {dim} (`{model}`)"));
+    }
+    if let Some(at) = vector.iter().position(|value| !value.is_finite()) {
+        return wrong(format!("`vector` has a value that is no finite number, at {at}"));
+    }
+    if !space.normalised {
+        return Ok(vector.to_vec());
+    }
+    // In double precision: squares of values that fit in single may not.
+    let length = vector.iter().map(|value| f64::from(*value).powi(2)).sum::<f64>().sqrt();
+    if length == 0.0 {
+        return wrong("`vector` is zero, and has no direction".to_owned());
+    }
+    // One of length 1 stays as it is, bit by bit.
+    if (length - 1.0).abs() < 1e-5 {
+        return Ok(vector.to_vec());
+    }
+    Ok(vector.iter().map(|value| (f64::from(*value) / length) as f32).collect())
 }
 
 fn records(snapshot: &Snapshot, ids: &[ChunkId]) -> Result<Vec<ChunkRecord>> {

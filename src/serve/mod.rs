@@ -4,6 +4,7 @@
 pub mod api;
 pub mod client;
 pub mod current;
+pub mod files;
 pub mod hints;
 #[cfg(feature = "serve")]
 pub mod mcp;

@@ -10,6 +10,7 @@ mod house;
 mod validate;
 
 mod durable;
+mod fixture;
 mod hostile;
 mod http;
 mod official;

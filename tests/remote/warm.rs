@@ -86,7 +86,12 @@ fn it_says_the_same_and_is_not_missed() {
     let socket = house.path(".rag/serve.sock");
     assert_eq!(fs::symlink_metadata(&socket).unwrap().permissions().mode() & 0o777, 0o600);
     assert_eq!(all(&house, &[]), cold);
-    assert!(warm.waits_for("/v1/query 200") && warm.waits_for("/v1/ask 200"), "it was asked: {:?}", warm.log);
+    // On a machine that is busy it may be too late to be asked.
+    let is_asked = || warm.asked("/v1/query 200") > 0 && warm.asked("/v1/ask 200") > 0;
+    for _ in (0..20).take_while(|_| !is_asked()) {
+        assert_eq!(all(&house, &[]), cold);
+    }
+    assert!(is_asked(), "{:?}", warm.log);
     house.rag(["verify"]).ok();
 
     // Killed, it leaves its socket behind; nobody stumbles over it, and the next one takes its place.
@@ -128,9 +133,14 @@ fn a_socket_that_others_may_open_is_not_trusted() {
     house.rag(["query", "refunds"]).ok();
     // What is logged would be there before the answer to a request that comes after it.
     fs::set_permissions(house.path(".rag/serve.sock"), fs::Permissions::from_mode(0o600)).unwrap();
-    house.rag(["query", "refunds"]).ok();
-    assert!(warm.waits_for("/v1/query"));
-    assert_eq!(warm.asked("/v1/hello"), 1, "{:?}", warm.log);
+    // On a machine that is busy the process may be too late to be asked.
+    let mut tries = 0;
+    while warm.asked("/v1/query") == 0 {
+        tries += 1;
+        assert!(tries <= 100, "{:?}", warm.log);
+        house.rag(["query", "refunds"]).ok();
+    }
+    assert!(warm.asked("/v1/hello") <= tries, "{:?}", warm.log);
 }
 
 #[test]
@@ -143,4 +153,16 @@ fn a_process_that_hangs_is_not_waited_for() {
     let ran = house.rag(["query", "refunds"]).ok();
     assert_eq!((ran.stdout, ran.stderr), (cold.stdout, cold.stderr));
     drop(listener);
+}
+
+#[test]
+fn a_process_that_is_stopped_is_not_waited_for() {
+    let house = House::with_index();
+    let cold = all(&house, &[]);
+    let warm = Warm::start(&house, &[]);
+    let stopped = rustix::process::Pid::from_child(&warm.child);
+    rustix::process::kill_process(stopped, rustix::process::Signal::STOP).unwrap();
+    assert_eq!(all(&house, &[]), cold);
+    assert_eq!(warm.asked("/v1/"), 0, "{:?}", warm.log);
+    rustix::process::kill_process(stopped, rustix::process::Signal::CONT).unwrap();
 }

@@ -154,6 +154,67 @@ fn quotas_hold() {
 }
 
 #[test]
+fn quotas_hold_for_folders_of_the_server_and_for_a_client_s() {
+    let docs = tempfile::tempdir().unwrap();
+    for name in ["a.md", "b.md", "c.md", "d.md"] {
+        std::fs::write(docs.path().join(name), format!("the quay of {name}")).unwrap();
+    }
+    let root = docs.path().canonicalize().unwrap();
+    let (keys, made) = keys(&["scopes = [\"write\", \"read\"]\ndocuments = 3", "scopes = [\"admin\"]"]);
+    let server = Server::with(|options| {
+        options.access.keys = keys;
+        options.access.ingest_roots = vec![root.clone()];
+    });
+    let [client, admin] = [0, 1].map(|at| server.client().with_key(&made[at]));
+    let ingest = |client: &Client| {
+        let job = client.post("/v1/ingest", &json!({ "paths": [root.display().to_string()] })).is(202).json();
+        finished(client, job["id"].as_str().unwrap())
+    };
+    let count = || client.get("/v1/status").ok().json()["sources"].as_u64().unwrap();
+    let done = ingest(&client);
+    let failed = done["report"]["failed"].as_array().unwrap();
+    assert_eq!((done["report"]["added"].as_array().unwrap().len(), failed.len(), count()), (3, 1, 3), "{done}");
+    assert!(failed[0].to_string().contains("the quota is 3 documents"), "{done}");
+    // What is there may be changed, and what goes makes room.
+    std::fs::write(docs.path().join("a.md"), "the quay of a, moved").unwrap();
+    std::fs::remove_file(docs.path().join("b.md")).unwrap();
+    let done = ingest(&client);
+    let lengths = ["added", "updated", "removed", "failed"].map(|list| done["report"][list].as_array().unwrap().len());
+    assert_eq!((lengths, count()), ([1, 1, 1, 0], 3), "{done}");
+    client.post("/v1/documents", &json!({ "name": "e.md", "text": "one more" })).is(429);
+    // The other key has none.
+    admin.post("/v1/documents", &json!({ "name": "e.md", "text": "one more" })).ok();
+    assert_eq!(count(), 4);
+}
+
+#[test]
+fn quotas_hold_for_tools_and_their_writes_are_in_the_log() {
+    let (keys, made) = keys(&["scopes = [\"write\", \"read\"]\ndocuments = 2"]);
+    let server = Server::with(|options| options.access.keys = keys);
+    let client = server.client().with_key(&made[0]);
+    let call = |tool: &str, arguments: Value| client.tool(tool, &arguments);
+    let add = |name: &str| call("ingest", json!({ "name": name, "text": "words", "collection": "notes" }));
+    for name in ["a.md", "b.md", "a.md"] {
+        let done = add(name);
+        assert_ne!(done["isError"], true, "{done}");
+    }
+    let full = add("c.md");
+    assert!(full["isError"] == true && full.to_string().contains("the quota is 2 documents"), "{full}");
+    let remember = |content: &str| call("remember", json!({ "content": content }));
+    assert!([remember("secret one"), remember("secret two")].iter().all(|done| done["isError"] != true));
+    assert!(remember("secret three").to_string().contains("the quota is 2 documents"));
+    call("search", json!({ "query": "words" }));
+    let log = server.log();
+    let writes: Vec<&String> = log.iter().filter(|line| line.contains(" write ")).collect();
+    let of = |tool: &str, collection: &str| {
+        let mark = format!("/mcp tool={tool} write collection=\"{collection}\"");
+        writes.iter().filter(|line| line.ends_with(&mark) && !line.contains("key=- ")).count()
+    };
+    assert_eq!((of("ingest", "notes"), of("remember", "memories"), writes.len()), (3, 2, 5), "{log:#?}");
+    assert!(!log.iter().any(|line| line.contains("words") || line.contains("secret")), "never a text");
+}
+
+#[test]
 fn documents_do_not_pass_for_files() {
     let docs = tempfile::tempdir().unwrap();
     std::fs::write(docs.path().join("open.md"), "the quay opens at six").unwrap();

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Nothing in a test takes longer.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -95,6 +95,41 @@ impl Client {
         }
         head.push_str("\r\n");
         self.raw(&[head.as_bytes(), body].concat()).expect("an answer")
+    }
+
+    /// Calls a tool at `/mcp`, by the revision without sessions. Gives the result as the protocol has it.
+    pub fn tool(&self, name: &str, arguments: &Value) -> Value {
+        let meta = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": { "name": "raw", "version": "1" },
+            "io.modelcontextprotocol/clientCapabilities": {},
+        });
+        let params = json!({ "name": name, "arguments": arguments, "_meta": meta });
+        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params }).to_string();
+        let headers = [
+            ("content-type", "application/json"),
+            ("accept", "application/json, text/event-stream"),
+            ("mcp-protocol-version", "2026-07-28"),
+            ("mcp-method", "tools/call"),
+            ("mcp-name", name),
+        ];
+        let answer = self.send("POST", "/mcp", &headers, body.as_bytes()).ok();
+        let text = answer.text();
+        let line = text.lines().find(|line| line.contains("\"jsonrpc\"")).unwrap_or(&text);
+        let message: Value = serde_json::from_str(line.trim_start_matches("data:").trim())
+            .unwrap_or_else(|error| panic!("{error}: {text}"));
+        message["result"].clone()
+    }
+
+    /// Sends files as a form.
+    pub fn upload(&self, files: &[(String, String)]) -> Answer {
+        const MARK: &str = "a-mark-that-no-file-holds";
+        let part = |(name, text): &(String, String)| {
+            format!("--{MARK}\r\ncontent-disposition: form-data; name=\"file\"; filename=\"{name}\"\r\n\r\n{text}\r\n")
+        };
+        let body = files.iter().map(part).collect::<String>() + &format!("--{MARK}--\r\n");
+        let kind = format!("multipart/form-data; boundary={MARK}");
+        self.send("POST", "/v1/documents", &[("content-type", &kind)], body.as_bytes())
     }
 
     pub fn connect(&self) -> io::Result<TcpStream> {

@@ -1,7 +1,7 @@
 //! The program itself: what it refuses before it listens, how it ends, what a kill leaves.
 
 use std::{
-    io::{BufRead as _, BufReader, Read as _},
+    io::{BufRead as _, BufReader, Read as _, Write as _},
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
 };
@@ -12,7 +12,9 @@ use super::http::{Answer, Client, read};
 
 /// `rag` in a folder of its own, without the machine's settings.
 pub fn command(home: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_rag"));
+    // RAG_TEST_BINARY: another build of the same program, for the long forms of tests.
+    let program = std::env::var_os("RAG_TEST_BINARY").unwrap_or_else(|| env!("CARGO_BIN_EXE_rag").into());
+    let mut command = Command::new(program);
     command.current_dir(home).stdin(Stdio::null()).env_clear();
     command.env("HOME", home).env("PATH", std::env::var_os("PATH").unwrap_or_default());
     command
@@ -51,7 +53,20 @@ impl Process {
     }
 
     pub fn start_at(home: &Path, address: &str, arguments: &[&str], variables: &[(&str, &str)]) -> Self {
-        let mut command = command(home);
+        Self::run(command(home), home, address, arguments, variables)
+    }
+
+    /// With a limit of the system, as `ulimit` sets it.
+    #[cfg(unix)]
+    fn limited(home: &Path, limit: &str) -> Self {
+        let program = command(home);
+        let mut shell = Command::new("sh");
+        shell.current_dir(home).stdin(Stdio::null()).env_clear().env("HOME", home);
+        shell.arg("-c").arg(format!("ulimit {limit}; exec \"$0\" \"$@\"")).arg(program.get_program());
+        Self::run(shell, home, "127.0.0.1:0", &[], &[])
+    }
+
+    fn run(mut command: Command, home: &Path, address: &str, arguments: &[&str], variables: &[(&str, &str)]) -> Self {
         command.args(["serve", "--json", "--listen", address]).args(arguments).envs(variables.iter().copied());
         Self::of(command, home)
     }
@@ -230,7 +245,7 @@ fn the_server_says_what_the_command_says() {
 #[cfg(unix)]
 #[test]
 fn the_socket_file_is_its_owner_s_and_goes_with_the_server() {
-    use std::{io::Write as _, os::unix::fs::MetadataExt as _, os::unix::net::UnixStream};
+    use std::os::unix::{fs::MetadataExt as _, net::UnixStream};
     let home = home();
     samples(home.path());
     let mut server = Process::start(home.path(), &["--socket", "s.sock"], &[("RAG_API_KEY", "only for the port")]);
@@ -360,4 +375,37 @@ fn k02_keys_show_nowhere() {
     said.push_str(&std::fs::read_to_string(home.path().join("access.log")).unwrap());
     assert!(said.contains("/v1/status"), "{said}");
     assert!(!said.contains(secret), "{said}");
+}
+
+/// More sockets than there may be connections, none of which ever asks for anything; where the system gives few files, too.
+#[cfg(unix)]
+#[test]
+fn n06_two_thousand_slow_sockets_keep_nobody_out() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    const SOCKETS: usize = 2_000;
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    let files = maximum.map_or(4 * SOCKETS as u64, |hard| hard.min(4 * SOCKETS as u64));
+    if files < SOCKETS as u64 + 200 {
+        assert!(std::env::var_os("CI").is_none(), "the system gives {files} open files");
+        eprintln!("left out: the system gives {files} open files, and this takes more");
+        return;
+    }
+    setrlimit(Resource::Nofile, Rlimit { current: Some(files), maximum }).unwrap();
+    let home = home();
+    samples(home.path());
+    for limit in ["-S -n 512", "-n 200"] {
+        let process = Process::limited(home.path(), limit);
+        let client = &process.client;
+        let mut waiting = Vec::new();
+        for n in 0..SOCKETS {
+            let mut stream = client.connect().unwrap();
+            let _ = stream.write_all(b"GET /health HTTP/1.1\r\nhost: loc");
+            waiting.push(stream);
+            if n % 100 == 99 {
+                assert_eq!(client.get("/health").status, 200, "{limit}: {n}");
+                let found = client.post("/v1/query", &json!({ "text": "refunds", "mode": "lexical" })).ok().json();
+                assert!(!found["results"].as_array().unwrap().is_empty());
+            }
+        }
+    }
 }

@@ -190,6 +190,12 @@ impl Drop for Server {
 
 /// Keys by their entries, without name and hash; gives the keys themselves.
 pub fn keys(entries: &[&str]) -> (Keys, Vec<String>) {
+    let (file, made) = keys_file(entries);
+    (Keys::read(&file).unwrap(), made)
+}
+
+/// As [`keys`], as the file they stand in.
+pub fn keys_file(entries: &[&str]) -> (String, Vec<String>) {
     let made: Vec<NewKey> = entries.iter().map(|_| NewKey::make().unwrap()).collect();
     let file: String = entries
         .iter()
@@ -197,5 +203,5 @@ pub fn keys(entries: &[&str]) -> (Keys, Vec<String>) {
         .enumerate()
         .map(|(at, (entry, made))| format!("[[key]]\nname = \"k{at}\"\nhash = \"{}\"\n{entry}\n", made.hash))
         .collect();
-    (Keys::read(&file).unwrap(), made.into_iter().map(|made| made.key).collect())
+    (file, made.into_iter().map(|made| made.key).collect())
 }

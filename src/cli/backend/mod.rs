@@ -21,6 +21,7 @@ use rag::{
         registry, same_space,
     },
     retrieve::Mode,
+    serve::files::Files,
     types::{Cancel, EmbeddingSpace, SourcePath},
 };
 
@@ -35,7 +36,6 @@ use super::{
     commands::ingest::EmbedArgs,
     config::Config,
     env,
-    freshness::Files,
     output::{Screen, places::Places},
     report::Failure,
 };
@@ -98,7 +98,7 @@ impl Place {
 
     /// Tells whether the files of sources are as they were ingested.
     pub fn freshness<'s>(&self, snapshot: &'s Snapshot) -> Files<'s> {
-        Files::new(self.places(snapshot), snapshot)
+        Files::new(self.home(), snapshot)
     }
 
     /// A path as the index spells it: given so, or as a path from the current folder.

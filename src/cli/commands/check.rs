@@ -3,21 +3,15 @@
 use std::{
     fs,
     io::{self, Read as _},
-    path::Path,
 };
 
 use rag::{
-    index::SourceRecord,
-    retrieve::{self, File, Saved},
+    retrieve::{self, Saved},
     serve::{api, wire},
 };
 
 use super::Context;
-use crate::cli::{
-    exit,
-    output::{check, places::Places},
-    report::Failure,
-};
+use crate::cli::{exit, output::check, report::Failure};
 
 /// Longer files are no answers.
 const MAX_BYTES: u64 = 16 << 20;
@@ -39,8 +33,8 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
     }
     let snapshot = context.place.open()?.snapshot()?;
     let (saved, _) = saved(&args)?;
-    let places = context.place.places(&snapshot);
-    let checked = retrieve::check(&snapshot, &saved, &|source| file_of(&places, source))?;
+    let files = context.place.freshness(&snapshot);
+    let checked = retrieve::check(&snapshot, &saved, &|source| files.file(source))?;
     print(context, &args, &wire::CheckResult::from(&checked))
 }
 
@@ -80,36 +74,4 @@ fn read(file: &str) -> Result<String, String> {
         return Err(format!("it is longer than {} MiB", MAX_BYTES >> 20));
     }
     String::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())
-}
-
-/// What has become of a source's file: by size and time, by its bytes where those differ.
-fn file_of(places: &Places, source: &SourceRecord) -> File {
-    let Some(path) = places.file(&source.display_path()) else { return File::Unknown };
-    let meta = match fs::metadata(&path) {
-        Ok(meta) => meta,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return File::Missing,
-        Err(_) => return File::Unknown,
-    };
-    if !meta.is_file() {
-        return File::Unknown;
-    }
-    if meta.len() == source.size_bytes && modified_ns(&meta) == Some(source.mtime_ns) {
-        return File::Unchanged;
-    }
-    match hash(&path) {
-        Ok(hash) if hash == source.hash => File::Unchanged,
-        Ok(_) => File::Changed,
-        Err(_) => File::Unknown,
-    }
-}
-
-fn modified_ns(meta: &fs::Metadata) -> Option<i64> {
-    let since = meta.modified().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
-    i64::try_from(since.as_nanos()).ok()
-}
-
-fn hash(path: &Path) -> io::Result<String> {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update_reader(fs::File::open(path)?)?;
-    Ok(hasher.finalize().to_hex().to_string())
 }

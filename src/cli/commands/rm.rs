@@ -1,11 +1,11 @@
 //! `rag rm`: takes documents out of the index. The files stay; the next ingest of their folder adds them again.
 
-use std::{collections::BTreeMap, ffi::OsString, time::Duration};
+use std::{ffi::OsString, time::Duration};
 
 use rag::{
-    index::{Compare, Fact, Filter, Snapshot, SourceRecord},
+    index::Snapshot,
+    retrieve::{Naming, Several},
     serve::{api, wire},
-    types::{ChunkId, SourceId},
 };
 
 use super::Context;
@@ -71,55 +71,15 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
     print(context, &result(&found, missing, &args, generation))
 }
 
-type Found = BTreeMap<SourceId, String>;
-
 /// The documents that the arguments name, and the arguments that name none.
-fn find(place: &Place, snapshot: &Snapshot, args: &Args) -> Result<(Found, Vec<String>), Failure> {
-    let tags = args.tag.iter().map(|(key, value)| Filter::Is {
-        fact: Fact::Tag(key.clone()),
-        compare: Compare::Equal,
-        value: value.clone(),
-    });
-    let tags = Filter::And(tags.collect());
-    let tagged = snapshot.sources_where(&tags, args.collection.as_deref())?;
-    let mut found = Found::new();
-    let mut missing = Vec::new();
-    let mut take = |sources: Vec<&SourceRecord>| {
-        let any = !sources.is_empty();
-        found.extend(sources.into_iter().map(|source| (source.id, source.display_path())));
-        any
-    };
-    if args.what.is_empty() {
-        take(tagged.iter().collect());
-    }
-    for what in &args.what {
-        let named = place.spelled(what, snapshot);
-        let id = match named.parse::<ChunkId>() {
-            Ok(id) => snapshot.chunk(id)?.map(|chunk| chunk.source).or(Some(SourceId(id.0))),
-            Err(_) => None,
-        };
-        let folder = format!("{named}/");
-        // An exact name first: a file may be called `a*b`, and an exact key matches no other.
-        let exact = tagged.iter().filter(|source| {
-            let path = source.display_path();
-            id == Some(source.id) || path == named || path.starts_with(&folder)
-        });
-        if take(exact.collect()) {
-            continue;
-        }
-        let glob = Filter::And(vec![
-            tags.clone(),
-            Filter::Is { fact: Fact::Path, compare: Compare::Matches, value: named.clone() },
-        ]);
-        let globbed = snapshot.sources_where(&glob, args.collection.as_deref())?;
-        if !take(globbed.iter().collect()) {
-            missing.push(what.display().to_string());
-        }
-    }
-    Ok((found, missing))
+fn find(place: &Place, snapshot: &Snapshot, args: &Args) -> Result<(Several, Vec<String>), Failure> {
+    let naming = Naming { snapshot, collection: args.collection.as_deref(), sees: &|_| true };
+    let names: Vec<String> = args.what.iter().map(|what| place.spelled(what, snapshot)).collect();
+    let (found, missing) = naming.several(&names, args.tag.iter().map(|(key, value)| (key, value)))?;
+    Ok((found, missing.into_iter().map(|at| args.what[at].display().to_string()).collect()))
 }
 
-fn result(found: &Found, not_found: Vec<String>, args: &Args, generation: u64) -> wire::RemoveResult {
+fn result(found: &Several, not_found: Vec<String>, args: &Args, generation: u64) -> wire::RemoveResult {
     let mut removed: Vec<String> = found.values().cloned().collect();
     removed.sort();
     let (dry_run, purged) = (args.dry_run, args.purge);

@@ -3,9 +3,10 @@
 use std::ffi::OsString;
 
 use rag::{
-    index::{ChunkRecord, Snapshot, SourceRecord},
+    index::Snapshot,
+    retrieve::{Named, Naming},
     serve::{api, wire},
-    types::{ChunkId, Kind, SourceId},
+    types::ChunkId,
 };
 
 use super::Context;
@@ -79,33 +80,8 @@ pub fn stored(chunks: &[wire::Chunk]) -> String {
     out
 }
 
-type Found = (Option<SourceRecord>, Vec<ChunkRecord>);
-
-/// A chunk id, a document id, or a display path; several collections may hold the same path: the first is shown.
-fn find(place: &Place, snapshot: &Snapshot, args: &Args) -> Result<Option<Found>, Failure> {
-    let word = args.what.to_str().unwrap_or_default();
-    if let Ok(id) = word.parse::<ChunkId>()
-        && let Some(chunk) = snapshot.chunk(id)?
-    {
-        let source = snapshot.source(chunk.source)?;
-        return Ok(Some((source, vec![chunk])));
-    }
-    let by_id = match word.parse::<SourceId>() {
-        Ok(id) => snapshot.source(id)?,
-        Err(_) => None,
-    };
-    let source = match by_id {
-        Some(source) => Some(source),
-        None => {
-            let wanted = place.spelled(&args.what, snapshot);
-            let mut all = snapshot.sources(args.collection.as_deref())?.into_iter();
-            all.find(|source| source.display_path() == wanted || source.path.as_str() == wanted)
-        }
-    };
-    let Some(source) = source else { return Ok(None) };
-    let chunks = snapshot.chunks_of(source.id)?;
-    if chunks.iter().any(|chunk| chunk.source != source.id) {
-        return Err(Failure::new(Kind::Bug, "the index gave chunks of another document"));
-    }
-    Ok(Some((Some(source), chunks)))
+/// What the argument names.
+fn find(place: &Place, snapshot: &Snapshot, args: &Args) -> Result<Option<Named>, Failure> {
+    let naming = Naming { snapshot, collection: args.collection.as_deref(), sees: &|_| true };
+    Ok(naming.one(args.what.to_str().unwrap_or_default(), || place.spelled(&args.what, snapshot))?)
 }

@@ -64,7 +64,7 @@ pub fn explain(
     if let Some(source) = sources.iter().find(is_it) {
         let chunks = snapshot.chunks_of(source.id)?;
         let Why { reason, message, .. } = Why::of_record(source);
-        let freshness = place.freshness(snapshot).of(source);
+        let freshness = place.freshness(snapshot).freshness(source);
         let result = WhyResult::known(
             source.display_path(),
             (reason, message),

@@ -1,14 +1,11 @@
 //! Where something stands, for people: `guide.md:12-30`, `report.pdf p. 7`, clickable where the terminal can.
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeMap, path::PathBuf};
 
 use rag::{
-    ingest::{PageUrl, STDIN_ROOT},
-    serve::wire::Pair,
-    types::{Pages, SourcePath},
+    ingest::PageUrl,
+    serve::{files, wire::Pair},
+    types::Pages,
 };
 
 use super::{Screen, Style, sanitize};
@@ -28,13 +25,7 @@ impl Places {
 
     /// The file on this machine that a display path names, if its root is known. Pages and standard input are none.
     pub fn file(&self, display: &str) -> Option<PathBuf> {
-        if PageUrl::is_one(display) || display.split('/').next() == Some(STDIN_ROOT) {
-            return None;
-        }
-        let named = display
-            .split_once('/')
-            .and_then(|(name, rest)| self.roots.get(name).map(|root| Path::new(root).join(unspelled(rest))));
-        named.or_else(|| self.home.as_ref().map(|home| home.join(unspelled(display))))
+        files::path_of(self.home.as_deref(), &self.roots, display)
     }
 
     /// A location, painted, and linked to its file on a terminal.
@@ -49,10 +40,6 @@ impl Places {
             None => text,
         }
     }
-}
-
-fn unspelled(path: &str) -> PathBuf {
-    SourcePath::from_spelling(path).to_path()
 }
 
 /// `path:12-30`, `path:12`, `path p. 7-8` (as [`Pages::of`] says it), or the path alone.

@@ -220,3 +220,27 @@ proptest::proptest! {
         }
     }
 }
+
+/// Between the naming of a file and its reading it may go, or be locked.
+#[test]
+fn what_could_not_be_sent_is_told_once() {
+    let room = Room::new();
+    let first = disk(&[("a.md", "the quay is closed", 1), ("b.md", "the tide is high", 2), ("c.md", "a red buoy", 3)]);
+    room.whole(&first);
+    let changed = disk(&[("a.md", "the quay is open", 9), ("b.md", "the tide is low", 9), ("c.md", "a green buoy", 9)]);
+    let mut manifest = Manifest::new("far".into(), vec![], false);
+    let named = changed.iter().map(|(path, (bytes, mtime_ns))| {
+        let (size_bytes, times) = (bytes.len() as u64, times(bytes, *mtime_ns));
+        ManifestFile { path: path.clone(), size_bytes, times, hash: None }
+    });
+    let wants = manifest.add(&room.snapshot(), &room.options, named.collect(), true).unwrap();
+    assert_eq!(wants.send, ["a.md", "b.md", "c.md"]);
+    let gone = (&["b.md".to_owned()][..], &["c.md".to_owned()][..]);
+    let mut writer = room.index.writer(&WriterOptions::default()).unwrap();
+    let silent = |_: Event<'_>| {};
+    let report =
+        manifest.settle(&mut writer, Some(&room.embedder), &room.options, gone, (&silent, &Cancel::default())).unwrap();
+    // The one that nobody says anything of has failed; the one that is locked its own machine tells of.
+    assert_eq!((paths(&report.failed), paths(&report.removed)), (vec!["far/a.md"], vec!["far/b.md"]));
+    assert_eq!(room.held().keys().collect::<Vec<_>>(), ["a.md", "c.md"]);
+}

@@ -9,6 +9,7 @@ use crate::serve::wire;
 
 /// Who serves which index.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct Hello {
     /// `rag.hello/1`.
     pub schema: String,
@@ -41,6 +42,7 @@ pub struct StatusRequest {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct Collections {
     /// `rag.collections/1`.
     pub schema: String,
@@ -49,11 +51,15 @@ pub struct Collections {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct Collection {
     pub name: String,
     pub documents: u64,
     pub chunks: u64,
 }
+
+/// The most documents of a page.
+pub const MAX_PAGE: usize = 10_000;
 
 /// `rag list`, page by page.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -77,6 +83,7 @@ pub struct ListRequest {
 
 /// `rag.list/1`, and where it goes on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct DocumentsPage {
     #[serde(flatten)]
     pub list: wire::ListResult,
@@ -218,6 +225,7 @@ pub struct IngestRequest {
 
 /// An ingest that goes on, or is over.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct Job {
     /// `rag.job/1`.
     pub schema: String,

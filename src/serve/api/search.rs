@@ -178,6 +178,10 @@ searching! {
         /// Lead away from these.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         unlike: Vec<ChunkId>,
+        /// The vector of the text, of the model that `/v1/status` names (`/v1/embeddings` makes one): the server embeds nothing then.
+        /// Without a text: search by meaning alone.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        vector: Option<Vec<f32>>,
         /// So many neighbour chunks before and after each result.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         context: Option<usize>,
@@ -248,6 +252,7 @@ pub mod event {
     pub const ERROR: &str = "error";
 
     #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+    #[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
     pub struct Retrieved {
         pub results: usize,
         /// `found`, `weak` or `nothing`.
@@ -257,6 +262,7 @@ pub mod event {
     }
 
     #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+    #[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
     pub struct Text {
         pub text: String,
     }
@@ -291,15 +297,4 @@ searching! {
 pub struct EvalQuestion {
     pub id: String,
     pub text: String,
-}
-
-#[cfg(feature = "serve")]
-impl schemars::JsonSchema for ChunkId {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "ChunkId".into()
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": "string", "pattern": "^[0-9a-z]{13}$", "description": "the id of a chunk" })
-    }
 }

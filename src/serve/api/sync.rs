@@ -41,6 +41,7 @@ pub struct SyncRequest {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct Sync {
     /// `rag.sync/1`.
     pub schema: String,
@@ -85,6 +86,7 @@ pub struct SyncFile {
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct SyncWanted {
     /// How many need nothing more.
     pub stand: usize,
@@ -96,6 +98,7 @@ pub struct SyncWanted {
 
 /// The line before a file's bytes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SyncContent {
     pub path: String,
@@ -112,6 +115,7 @@ pub struct SyncContent {
 
 /// What became of a batch, durable.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct SyncTaken {
     pub files: usize,
     pub failed: usize,

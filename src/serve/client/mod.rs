@@ -158,7 +158,8 @@ impl Client {
 
     /// `None`: the index has changed on the way.
     fn list_once(&self, request: &api::ListRequest, whatever: bool) -> Result<Option<wire::ListResult>> {
-        let mut request = request.clone();
+        // Each page reads the server's whole catalog.
+        let mut request = api::ListRequest { limit: request.limit.or(Some(api::MAX_PAGE)), ..request.clone() };
         let mut whole: Option<wire::ListResult> = None;
         loop {
             let page: api::DocumentsPage = self.post(routes::LIST, &request, Manner::ASKS)?;

@@ -20,6 +20,7 @@ use super::{
     reply::{Reply, one_line},
     resources,
     state::{Options, State},
+    terms::Terms,
     tools::{self, Call, Effect},
 };
 use crate::{
@@ -88,9 +89,11 @@ impl Server {
         let cancel = Cancel::default();
         let roots = if tool.name == "ingest" { self.client_roots(context).await } else { Vec::new() };
         let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+        let terms = terms(context);
         let call = Call {
             cancel: cancel.clone(),
             roots,
+            room: terms.room,
             progress: Box::new(move |done, total, message| {
                 let _ = tell.send((done, total, message));
             }),
@@ -109,7 +112,12 @@ impl Server {
         };
         let work = self.blocking(context, cancel.clone(), move |state| {
             let _call = state.begin(&call.cancel);
-            (tool.run)(state, &call, arguments)
+            let place = tool.writes_to(&arguments);
+            let result = (tool.run)(state, &call, arguments);
+            if let (Ok(_), Some(wrote), Some(place)) = (&result, &terms.wrote, place) {
+                wrote(tool.name, &place);
+            }
+            result
         });
         let (result, ()) = tokio::join!(work, notify);
         Ok(match result? {
@@ -312,6 +320,12 @@ impl ServerHandler for Server {
         let arguments = request.arguments.unwrap_or_default();
         prompts::get(&request.name, &arguments).map(GetPromptResponse::from).map_err(|told| refused(&self.state, &told))
     }
+}
+
+/// What the door said along with the request.
+fn terms(context: &RequestContext<RoleServer>) -> Terms {
+    let parts = context.extensions.get::<axum::http::request::Parts>();
+    parts.and_then(|parts| parts.extensions.get::<Terms>()).cloned().unwrap_or_default()
 }
 
 /// A failure of a request that has no other place for it.

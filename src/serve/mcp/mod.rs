@@ -11,9 +11,11 @@ mod reply;
 mod resources;
 mod schema;
 mod state;
+mod terms;
 mod tools;
 mod transport;
 
 pub use handler::Server;
 pub use state::Options;
-pub use transport::{HttpOptions, HttpService, http_service, serve};
+pub use terms::{Terms, Wrote};
+pub use transport::{HttpOptions, HttpService, http_service, http_service_of, serve};

@@ -190,17 +190,7 @@ impl State {
     }
 
     fn writes_options(&self, index_dir: PathBuf) -> WritesOptions {
-        let ingest = &self.options.ingest;
-        let deposit = DepositOptions {
-            index_dir,
-            chunk_tokens: ingest.chunk_tokens,
-            chunk_overlap: ingest.chunk_overlap,
-            max_file_bytes: ingest.max_file_bytes,
-            archives: ingest.archives,
-            loaders: ingest.loaders.clone(),
-            timeout: ingest.file_timeout,
-            worker: ingest.worker.clone(),
-        };
+        let deposit = DepositOptions::of(&self.options.ingest, index_dir);
         WritesOptions { deposit, writer: self.options.writer.clone(), queue: QUEUE }
     }
 

@@ -3,7 +3,7 @@
 use std::{io, sync::Arc, time::Duration};
 
 use rmcp::{
-    RoleServer,
+    RoleServer, ServerHandler,
     model::JsonRpcMessage,
     service::{RxJsonRpcMessage, TxJsonRpcMessage},
     transport::{
@@ -123,6 +123,15 @@ pub type HttpService = StreamableHttpService<Server, LocalSessionManager>;
 /// Makes the endpoint for streamable HTTP: sessions for clients of the protocols that have them, none for those of
 /// 2026-07-28 and later.
 pub fn http_service(server: &Server, options: &HttpOptions) -> HttpService {
+    let server = server.clone();
+    http_service_of(move || server.clone(), options)
+}
+
+/// The same endpoint for another handler; `make` gives one for each session.
+pub fn http_service_of<H: ServerHandler>(
+    make: impl Fn() -> H + Send + Sync + 'static,
+    options: &HttpOptions,
+) -> StreamableHttpService<H, LocalSessionManager> {
     let hosts = ["localhost", "127.0.0.1", "::1"].map(str::to_owned).into_iter().chain(options.allowed_hosts.clone());
     let own = ["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"].map(str::to_owned);
     let origins = own.into_iter().chain(options.allowed_origins.clone());
@@ -132,6 +141,5 @@ pub fn http_service(server: &Server, options: &HttpOptions) -> HttpService {
         .with_allowed_origins(origins)
         .enforce_origin_validation()
         .with_max_request_body_bytes(max);
-    let server = server.clone();
-    StreamableHttpService::new(move || Ok(server.clone()), LocalSessionManager::default().into(), config)
+    StreamableHttpService::new(move || Ok(make()), LocalSessionManager::default().into(), config)
 }

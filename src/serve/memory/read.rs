@@ -30,7 +30,6 @@ pub struct Recalled {
     pub memories: Vec<(Memory, f32)>,
     /// Whether the namespace speaks of the query at all.
     pub strength: Strength,
-    pub notes: Vec<String>,
 }
 
 /// A part of a list.
@@ -67,7 +66,7 @@ pub fn recall(
     let hits = match retrieve::query(snapshot, embedder, &query) {
         // A namespace comes to be with its first memory.
         Err(retrieve::Error::NoCollection { .. }) => {
-            return Ok(Recalled { memories: Vec::new(), strength: Strength::Nothing, notes: Vec::new() });
+            return Ok(Recalled { memories: Vec::new(), strength: Strength::Nothing });
         }
         hits => hits?,
     };
@@ -77,7 +76,7 @@ pub fn recall(
             memories.push((Memory::new(&record), hit.relevance));
         }
     }
-    Ok(Recalled { memories, strength: hits.strength, notes: Vec::new() })
+    Ok(Recalled { memories, strength: hits.strength })
 }
 
 /// Memories by namespace and key, from the `skip`th on, `most` of them. What has expired at `now_ms` is not there.

@@ -1,7 +1,5 @@
 //! Routes about what the index holds: `list`, `show`, collections, one document; and `rm`.
 
-use std::collections::BTreeMap;
-
 use axum::{
     body::Body,
     extract::{Path, RawQuery, State as Given},
@@ -19,18 +17,16 @@ use super::{
     state::{State, Work},
 };
 use crate::{
-    index::{ChunkRecord, Compare, Fact, Filter, Snapshot, SourceRecord, Status},
-    retrieve,
+    index::{Room, Snapshot, SourceRecord, Status},
+    retrieve::{self, Named, Naming, Several},
     serve::{
-        api::{Collection, Collections, DocumentsPage, ListRequest, RemoveRequest, ShowRequest},
+        api::{Collection, Collections, DocumentsPage, ListRequest, MAX_PAGE, RemoveRequest, ShowRequest},
         wire,
     },
-    types::{ChunkId, SourceId},
 };
 
-/// Documents of a page where the client does not say, and the most.
+/// Documents of a page where the client does not say.
 const PAGE: usize = 1_000;
-const MAX_PAGE: usize = 10_000;
 
 /// `POST /v1/list`
 pub async fn list(
@@ -203,36 +199,11 @@ async fn shown(state: State, caller: Caller, request: ShowRequest) -> Result<wir
     result.await
 }
 
-type Found = (Option<SourceRecord>, Vec<ChunkRecord>);
-
-/// A chunk id, a document id, or a display path; several collections may hold the same path: the first is shown.
-fn find(caller: &Caller, snapshot: &Snapshot, request: &ShowRequest) -> Result<Option<Found>> {
-    let word = request.what.as_str();
-    if let Ok(id) = word.parse::<ChunkId>()
-        && let Some(chunk) = snapshot.chunk(id)?.filter(|chunk| caller.sees(&chunk.collection))
-    {
-        let source = snapshot.source(chunk.source)?;
-        return Ok(Some((source, vec![chunk])));
-    }
-    let by_id = match word.parse::<SourceId>() {
-        Ok(id) => snapshot.source(id)?.filter(|source| caller.sees(&source.collection)),
-        Err(_) => None,
-    };
-    let source = match by_id {
-        Some(source) => Some(source),
-        None => {
-            let wanted = spelled(word);
-            let mut all = snapshot.sources(request.collection.as_deref())?;
-            scope::retain(caller, &mut all);
-            all.into_iter().find(|source| source.display_path() == wanted || source.path.as_str() == wanted)
-        }
-    };
-    let Some(source) = source else { return Ok(None) };
-    let chunks = snapshot.chunks_of(source.id)?;
-    if chunks.iter().any(|chunk| chunk.source != source.id) {
-        return Err(Failure::bug("the index gave chunks of another document"));
-    }
-    Ok(Some((Some(source), chunks)))
+/// A chunk id, a document id, or a display path.
+fn find(caller: &Caller, snapshot: &Snapshot, request: &ShowRequest) -> Result<Option<Named>> {
+    let sees = |collection: &str| caller.sees(collection);
+    let naming = Naming { snapshot, collection: request.collection.as_deref(), sees: &sees };
+    Ok(naming.one(&request.what, || spelled(&request.what).to_owned())?)
 }
 
 /// `GET /v1/collections`
@@ -298,7 +269,7 @@ async fn removed(state: State, caller: Caller, request: RemoveRequest) -> Result
         if !house.exists() {
             house.snapshot()?;
         }
-        house.write(&own, move |writer, _| {
+        house.write(&own, Room::default(), move |writer, _| {
             let (found, missing) = named(&who, writer.snapshot(), &request)?;
             for id in found.keys() {
                 writer.remove(*id)?;
@@ -315,58 +286,16 @@ async fn removed(state: State, caller: Caller, request: RemoveRequest) -> Result
     Ok(response)
 }
 
-type Named = BTreeMap<SourceId, String>;
-
 /// The documents that a request names, and the names that name none.
-fn named(caller: &Caller, snapshot: &Snapshot, request: &RemoveRequest) -> Result<(Named, Vec<String>)> {
-    let tags = request.tags.iter().map(|(key, value)| Filter::Is {
-        fact: Fact::Tag(key.clone()),
-        compare: Compare::Equal,
-        value: value.clone(),
-    });
-    let tags = Filter::And(tags.collect());
-    let collection = request.collection.as_deref();
-    let mut tagged = snapshot.sources_where(&tags, collection)?;
-    scope::retain(caller, &mut tagged);
-    let mut found = Named::new();
-    let mut missing = Vec::new();
-    let mut take = |sources: Vec<&SourceRecord>| {
-        let any = !sources.is_empty();
-        found.extend(sources.into_iter().map(|source| (source.id, source.display_path())));
-        any
-    };
-    if request.what.is_empty() {
-        take(tagged.iter().collect());
-    }
-    for what in &request.what {
-        let name = spelled(what);
-        let id = match name.parse::<ChunkId>() {
-            Ok(id) => snapshot.chunk(id)?.map(|chunk| chunk.source).or(Some(SourceId(id.0))),
-            Err(_) => None,
-        };
-        let folder = format!("{name}/");
-        // An exact name first: a file may be called `a*b`, and an exact key matches no other.
-        let exact = tagged.iter().filter(|source| {
-            let path = source.display_path();
-            id == Some(source.id) || path == name || path.starts_with(&folder)
-        });
-        if take(exact.collect()) {
-            continue;
-        }
-        let glob = Filter::And(vec![
-            tags.clone(),
-            Filter::Is { fact: Fact::Path, compare: Compare::Matches, value: name.to_owned() },
-        ]);
-        let mut globbed = snapshot.sources_where(&glob, collection)?;
-        scope::retain(caller, &mut globbed);
-        if !take(globbed.iter().collect()) {
-            missing.push(what.clone());
-        }
-    }
-    Ok((found, missing))
+fn named(caller: &Caller, snapshot: &Snapshot, request: &RemoveRequest) -> Result<(Several, Vec<String>)> {
+    let sees = |collection: &str| caller.sees(collection);
+    let naming = Naming { snapshot, collection: request.collection.as_deref(), sees: &sees };
+    let names: Vec<String> = request.what.iter().map(|what| spelled(what).to_owned()).collect();
+    let (found, missing) = naming.several(&names, request.tags.iter())?;
+    Ok((found, missing.into_iter().map(|at| request.what[at].clone()).collect()))
 }
 
-fn report(found: Named, missing: Vec<String>, request: &RemoveRequest, generation: u64) -> wire::RemoveResult {
+fn report(found: Several, missing: Vec<String>, request: &RemoveRequest, generation: u64) -> wire::RemoveResult {
     let mut removed: Vec<String> = found.into_values().collect();
     removed.sort();
     wire::RemoveResult {

@@ -40,7 +40,13 @@ impl Gate {
 
     /// Waits for a place. Errors: `Busy` at once where too many wait already.
     pub async fn enter(&self) -> Result<Place> {
-        if let Ok(permit) = Arc::clone(&self.inside).try_acquire_owned() {
+        self.enter_as(1).await
+    }
+
+    /// As [`enter`](Self::enter), by somebody who takes several places, and never more than there are.
+    pub async fn enter_as(&self, places: u32) -> Result<Place> {
+        let places = places.clamp(1, u32::try_from(self.size).unwrap_or(u32::MAX));
+        if let Ok(permit) = Arc::clone(&self.inside).try_acquire_many_owned(places) {
             return Ok(Place { _permit: permit });
         }
         if self.waiting.fetch_add(1, Ordering::SeqCst) >= self.most_waiting {
@@ -48,7 +54,7 @@ impl Gate {
             return Err(Failure::busy());
         }
         let _waiting = Waiting(&self.waiting);
-        let permit = Arc::clone(&self.inside).acquire_owned().await.map_err(|_| Failure::busy())?;
+        let permit = Arc::clone(&self.inside).acquire_many_owned(places).await.map_err(|_| Failure::busy())?;
         Ok(Place { _permit: permit })
     }
 
@@ -78,6 +84,26 @@ mod tests {
         assert!(third.headers.iter().any(|(name, value)| name == "retry-after" && value == "1"));
         drop(first);
         second.await.unwrap().unwrap();
+        assert_eq!(gate.load(), (0, 0));
+    }
+
+    #[tokio::test]
+    async fn who_is_large_takes_several_places_and_never_more_than_there_are() {
+        let gate = Arc::new(Gate::new(6, 4));
+        let two = gate.enter_as(2).await.unwrap();
+        let one = gate.enter_as(0).await.unwrap();
+        assert_eq!(gate.load(), (3, 0), "nobody takes none");
+        let large = tokio::spawn({
+            let gate = Arc::clone(&gate);
+            async move { gate.enter_as(1000).await }
+        });
+        while gate.load().1 == 0 {
+            tokio::task::yield_now().await;
+        }
+        drop((two, one));
+        let large = large.await.unwrap().unwrap();
+        assert_eq!(gate.load(), (6, 0));
+        drop(large);
         assert_eq!(gate.load(), (0, 0));
     }
 }

@@ -23,9 +23,12 @@ use super::{
     keys::{Scope, StoredKey},
     state::State,
 };
-use crate::serve::{
-    api::{CONTENTS_TYPE, ErrorType, routes},
-    page, wire,
+use crate::{
+    index::Room,
+    serve::{
+        api::{CONTENTS_TYPE, ErrorType, routes},
+        page, wire,
+    },
 };
 
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -90,6 +93,11 @@ impl Caller {
             .is_none_or(|key| key.allows(Scope::Admin) && key.tenant.is_none() && key.collections.is_none())
     }
 
+    /// How much the tenant's index may hold.
+    pub fn room(&self) -> Room {
+        self.key.as_ref().map_or_else(Room::default, |key| key.quota.room())
+    }
+
     fn fingerprint(&self) -> &str {
         self.key.as_ref().map_or("-", |key| &key.fingerprint)
     }
@@ -107,6 +115,32 @@ impl<S: Sync> FromRequestParts<S> for Caller {
 #[derive(Debug, Clone)]
 pub struct Audit {
     pub collection: String,
+}
+
+/// What the log calls a request.
+#[derive(Debug, Clone)]
+pub struct RequestId(pub String);
+
+/// A line about a write that is durable before its request is answered, or of which one request does several.
+pub fn tell_write(
+    state: &State,
+    caller: &Caller,
+    RequestId(id): &RequestId,
+    route: &str,
+    tool: &str,
+    collection: &str,
+) {
+    if let Some(log) = &state.options().log {
+        log(&format!("{} {route} tool={tool} write collection={collection:?}", begin(id, Some(caller))));
+    }
+}
+
+/// How each line begins: when, which request, whose.
+fn begin(id: &str, caller: Option<&Caller>) -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
+    let time = wire::rfc3339(i64::try_from(now).unwrap_or(i64::MAX));
+    let peer = caller.and_then(|caller| caller.peer).map_or_else(|| "-".to_owned(), |ip| ip.to_string());
+    format!("{time} id={id} peer={peer} key={}", caller.map_or("-", Caller::fingerprint))
 }
 
 impl IntoResponse for Failure {
@@ -132,6 +166,7 @@ pub async fn guard(Given(state): Given<State>, mut request: Request, next: Next)
         Ok(checked) => {
             if let Some(caller) = checked.caller {
                 request.extensions_mut().insert(caller);
+                request.extensions_mut().insert(RequestId(id.clone()));
             }
             next.run(request).await
         }
@@ -400,13 +435,9 @@ struct Line<'a> {
 
 impl Line<'_> {
     fn text(&self) -> String {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
-        let time = wire::rfc3339(i64::try_from(now).unwrap_or(i64::MAX));
-        let peer = self.caller.and_then(|caller| caller.peer).map_or_else(|| "-".to_owned(), |ip| ip.to_string());
-        let key = self.caller.map_or("-", Caller::fingerprint);
         let mut line = format!(
-            "{time} id={} peer={peer} key={key} {} {} {} {:.1}ms",
-            self.id,
+            "{} {} {} {} {:.1}ms",
+            begin(self.id, self.caller),
             self.method,
             self.route,
             self.status.as_u16(),

@@ -16,17 +16,17 @@ use std::{
 
 use super::{
     failure::{Failure, Result},
-    files::Files,
     politeness::Polite,
     state::State,
 };
 use crate::{
-    index::{Index, Mark, Settings, Snapshot, Writer, WriterOptions},
+    index::{Index, Mark, Room, Settings, Snapshot, Writer, WriterOptions},
     ingest::{Deposit, DepositOptions},
     model::Embedder,
     retrieve::Mode,
     serve::{
         api::ErrorType,
+        files::Files,
         mcp,
         told::Told,
         writes::{Change, Done, Receipt, Writes, WritesOptions},
@@ -54,8 +54,16 @@ pub struct House {
 
 #[derive(Clone)]
 struct Held {
+    index: Index,
     mark: Mark,
     snapshot: Snapshot,
+}
+
+impl Held {
+    /// One `stat`. An index that cannot be looked at is opened anew, which says why.
+    fn is_newest(&self) -> bool {
+        self.index.mark().is_ok_and(|mark| mark == self.mark)
+    }
 }
 
 impl House {
@@ -77,22 +85,20 @@ impl House {
 
     /// The newest generation, or the one before it while somebody else opens it. Blocks for the milliseconds of an opening.
     pub fn snapshot(&self) -> Result<Snapshot> {
-        let mark = Index::open(&self.dir)?.mark()?;
-        match self.held() {
-            Some(held) if held.mark == mark => Ok(held.snapshot),
-            Some(held) => match self.opening.try_lock() {
-                Ok(_opening) => self.open(),
-                Err(_) => Ok(held.snapshot),
-            },
-            None => self.renew(),
+        let Some(held) = self.held() else { return self.renew() };
+        if held.is_newest() {
+            return Ok(held.snapshot);
+        }
+        match self.opening.try_lock() {
+            Ok(_opening) => self.open(),
+            Err(_) => Ok(held.snapshot),
         }
     }
 
     /// What was committed last, opened by whoever needs it first. For a change whose client is about to hear of it.
     pub fn renew(&self) -> Result<Snapshot> {
         let _opening = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
-        let mark = Index::open(&self.dir)?.mark()?;
-        match self.held().filter(|held| held.mark == mark) {
+        match self.held().filter(Held::is_newest) {
             Some(held) => Ok(held.snapshot),
             None => self.open(),
         }
@@ -107,7 +113,8 @@ impl House {
         // Before the snapshot: a commit that comes between is seen at the next look.
         let mark = index.mark()?;
         let snapshot = index.snapshot()?;
-        *self.held.write().unwrap_or_else(PoisonError::into_inner) = Some(Held { mark, snapshot: snapshot.clone() });
+        *self.held.write().unwrap_or_else(PoisonError::into_inner) =
+            Some(Held { index, mark, snapshot: snapshot.clone() });
         Ok(snapshot)
     }
 
@@ -154,18 +161,8 @@ impl House {
         if let Some(writes) = &*writes {
             return Ok(Arc::clone(writes));
         }
-        let ingest = &state.options().ingest;
         let options = WritesOptions {
-            deposit: DepositOptions {
-                index_dir: self.dir.clone(),
-                chunk_tokens: ingest.chunk_tokens,
-                chunk_overlap: ingest.chunk_overlap,
-                max_file_bytes: ingest.max_file_bytes,
-                archives: ingest.archives,
-                loaders: ingest.loaders.clone(),
-                timeout: ingest.file_timeout,
-                worker: ingest.worker.clone(),
-            },
+            deposit: DepositOptions::of(&state.options().ingest, self.dir.clone()),
             writer: WriterOptions { wait: WAIT_TO_WRITE, command: "rag serve".to_owned(), ..WriterOptions::default() },
             queue: QUEUE,
         };
@@ -190,6 +187,7 @@ impl House {
     pub fn write<T: Send + 'static>(
         &self,
         state: &State,
+        room: Room,
         change: impl FnOnce(&mut Writer, Option<&dyn Embedder>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let (tell, told) = mpsc::channel();
@@ -200,7 +198,7 @@ impl House {
             let _ = tell.send(result);
             end
         });
-        let done = self.submit(state, whole)?.wait_here();
+        let done = self.submit(state, whole.within(room))?.wait_here();
         self.renew()?;
         match (told.try_recv(), done) {
             (Ok(result), _) => result,
@@ -218,10 +216,10 @@ impl House {
     }
 
     /// Puts documents, each with an answer of its own, durable when this returns. Blocks.
-    pub fn put(&self, state: &State, deposits: Vec<Deposit>) -> Result<Vec<Result<Done, Told>>> {
+    pub fn put(&self, state: &State, room: Room, deposits: Vec<Deposit>) -> Result<Vec<Result<Done, Told>>> {
         // All are in the queue before the first is waited for, so that they share a commit.
         let submitted: Vec<Result<Receipt>> =
-            deposits.into_iter().map(|deposit| self.submit(state, Change::put(deposit))).collect();
+            deposits.into_iter().map(|deposit| self.submit(state, Change::put(deposit).within(room))).collect();
         let done = submitted.into_iter().map(|receipt| receipt.map(Receipt::wait_here)).collect();
         self.renew()?;
         done

@@ -175,7 +175,7 @@ fn add(
     check_quota(caller, &snapshot, &arriving)?;
     let is_one = deposits.len() == 1;
     let mut report = Report::default();
-    for (path, done) in names.into_iter().zip(house.put(state, deposits)?) {
+    for (path, done) in names.into_iter().zip(house.put(state, caller.room(), deposits)?) {
         match done {
             Ok(Done { generation, put, .. }) => {
                 report.generation = report.generation.max(generation);
@@ -219,8 +219,14 @@ pub async fn document(Given(state): Given<State>, caller: Caller, request: Reque
     state.check_writable(&caller)?;
     let house = state.house(&caller)?;
     let kind = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let mut place = None;
     let (root, collection, deposits) = match kind.trim().to_ascii_lowercase().starts_with("multipart/form-data") {
-        true => upload(&state, request).await?,
+        true => {
+            let limit = state.options().limits.upload_bytes;
+            check_length(request.headers(), limit)?;
+            place = Some(state.room_for_files(request.headers(), limit).await?);
+            upload(&state, request).await?
+        }
         false => {
             let Json(request) = Json::<DocumentRequest>::from_request(request, &state).await?;
             text(request)?
@@ -229,7 +235,11 @@ pub async fn document(Given(state): Given<State>, caller: Caller, request: Reque
     check_name("collection", &collection)?;
     scope::check_target(&caller, &collection)?;
     let own = state.clone();
-    let report = state.writing(move || add(&own, &caller, &house, &root, deposits)).await?;
+    let report = state.writing(move || {
+        let _place = place;
+        add(&own, &caller, &house, &root, deposits)
+    });
+    let report = report.await?;
     let mut response = json(&report)?;
     response.extensions_mut().insert(Audit { collection });
     Ok(response)
@@ -263,8 +273,6 @@ pub fn known_extension(word: &str) -> Result<String> {
 /// Files of a form, and its fields `root`, `collection`, `tag` (`key=value`, may come again).
 async fn upload(state: &State, request: Request) -> Result<Handed> {
     let limits = &state.options().limits;
-    check_length(request.headers(), limits.upload_bytes)?;
-    let _place = state.0.uploads.enter().await?;
     let bad = |_| Failure::new(ErrorType::BadRequest, "the form is malformed, or larger than is taken");
     let mut form = Multipart::from_request(request, state)
         .await
@@ -389,11 +397,9 @@ fn run(
     job: &Arc<super::jobs::Job>,
 ) -> Result<(Report, Option<String>)> {
     house.create(state)?;
-    // What a folder holds is known when it has been walked: at least it is something.
-    check_quota(caller, &house.snapshot()?, &[(String::new(), 1)])?;
     let name = house.embedder_name(state)?;
     let (options, job) = (options.clone(), Arc::clone(job));
-    let report = house.write(state, move |writer, embedder| {
+    let report = house.write(state, caller.room(), move |writer, embedder| {
         job.run();
         Ok(ingest::ingest(writer, embedder, &options, &job.counts, &job.cancel)?)
     })?;

@@ -20,6 +20,8 @@ use std::fmt;
 use globset::{Glob, GlobMatcher};
 use serde::Deserialize;
 
+use crate::index::Room;
+
 /// What a key allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -48,6 +50,13 @@ pub struct Quota {
     /// Bytes of the documents of the tenant.
     pub bytes: Option<u64>,
     pub requests_per_second: Option<f64>,
+}
+
+impl Quota {
+    /// How much the tenant's index may hold.
+    pub fn room(&self) -> Room {
+        Room { documents: self.documents, bytes: self.bytes }
+    }
 }
 
 /// A key, known by its hash.

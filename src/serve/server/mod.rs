@@ -10,7 +10,6 @@ mod documents;
 mod eval;
 mod explain;
 mod failure;
-mod files;
 mod gate;
 mod guard;
 mod house;

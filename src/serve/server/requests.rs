@@ -70,6 +70,7 @@ pub fn query(request: QueryRequest, options: &Options) -> Result<Query> {
         text: request.text,
         like: request.like,
         unlike: request.unlike,
+        vector: request.vector,
         context: request.context.unwrap_or(0),
         section: request.expand == Some(api::Expand::Section),
         explain: request.explain,

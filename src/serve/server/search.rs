@@ -47,7 +47,10 @@ pub async fn query(
         let snapshot = house.snapshot()?;
         let query = own.narrowed(&who, &snapshot, query)?;
         check_chunks(&who, &snapshot, query.like.iter().chain(&query.unlike).copied())?;
-        let embedder = house.embedder(&own, &snapshot, query.mode)?;
+        let embedder = match query.vector {
+            Some(_) => None,
+            None => house.embedder(&own, &snapshot, query.mode)?,
+        };
         let mut hits = retrieve::query(&snapshot, embedder.as_deref(), &query)?;
         hide(&who, &mut hits);
         house.files(&snapshot).mark(&mut hits);

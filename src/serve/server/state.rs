@@ -9,6 +9,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use axum::http::{HeaderMap, header};
+
 use super::{
     failure::{Failure, Result},
     gate::{Gate, Place},
@@ -26,8 +28,8 @@ use crate::{index::Snapshot, model::Embedder, retrieve::Query, types::EmbeddingS
 /// A model, once it was opened.
 type Opened = Mutex<Option<Arc<dyn Embedder>>>;
 
-/// Uploads at once.
-const UPLOADS: usize = 3;
+/// What uploads hold in memory at once, in MiB: three of the largest, or many small ones.
+const UPLOADS_MIB: usize = 192;
 
 /// See the module. Cheap to clone.
 #[derive(Clone)]
@@ -41,8 +43,8 @@ pub(super) struct Inner {
     search: Gate,
     /// Answers mostly wait for a model.
     answers: Gate,
-    /// Bodies of files are held in memory, so few come in at once.
-    pub uploads: Gate,
+    /// Bodies of files are held in memory until they are written: each takes as many places as it has MiB.
+    uploads: Gate,
     /// Who waits here to write holds none of the threads that readers need.
     writes: Gate,
     /// By folder name of the space: tenants share a model, and who opens one keeps nobody from another.
@@ -88,7 +90,7 @@ impl State {
         Self(Arc::new(Inner {
             search: Gate::new(searches, limits.queue),
             answers: Gate::new(limits.in_flight, limits.queue),
-            uploads: Gate::new(UPLOADS, limits.queue),
+            uploads: Gate::new(UPLOADS_MIB, limits.queue),
             writes: Gate::new(limits.in_flight, limits.queue),
             shares: Mutex::new(HashMap::new()),
             embedders: Mutex::new(HashMap::new()),
@@ -251,6 +253,14 @@ impl State {
             act()
         })
         .await
+    }
+
+    /// Room for a body of files of which `headers` tell the length; one that does not tell is taken for the longest. Whoever
+    /// holds the bytes holds the place.
+    pub async fn room_for_files(&self, headers: &HeaderMap, longest: u64) -> Result<Place> {
+        let length = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+        let mib = length.unwrap_or(longest).min(longest).div_ceil(1 << 20);
+        self.0.uploads.enter_as(u32::try_from(mib).unwrap_or(u32::MAX)).await
     }
 
     /// Errors: the server only reads, or the caller may not write.

@@ -200,12 +200,16 @@ pub async fn contents(
         return Err(Failure::usage("a dry run takes no contents"));
     }
     check_length(request.headers(), MAX_CONTENTS_BYTES)?;
-    let _place = state.0.uploads.enter().await?;
+    let place = state.room_for_files(request.headers(), MAX_CONTENTS_BYTES).await?;
     let parts = Parts::new(request.into_body(), MAX_CONTENTS_BYTES, state.options().limits.idle_timeout);
     let contents = read(parts).await?;
     let collection = session.options.collection.clone();
     let own = state.clone();
-    let taken = state.writing(move || take(&own, &caller, &session, contents)).await?;
+    let taken = state.writing(move || {
+        let _place = place;
+        take(&own, &caller, &session, contents)
+    });
+    let taken = taken.await?;
     let mut response = json(&taken)?;
     response.extensions_mut().insert(Audit { collection });
     Ok(response)
@@ -306,7 +310,7 @@ fn take(
     }
     let files = arrivals.len();
     let (own, of) = (state.clone(), Arc::clone(session));
-    let report = house.write(state, move |writer, embedder| {
+    let report = house.write(state, caller.room(), move |writer, embedder| {
         let silent = |_: ingest::Event<'_>| {};
         let cancel = &own.options().cancel;
         whole(ingest::arrive(writer, embedder, &of.options, arrivals, &silent, cancel)?)
@@ -331,14 +335,14 @@ pub async fn finish(
     let session = state.0.sessions.find(&id, &caller)?;
     let collection = session.options.collection.clone();
     let own = state.clone();
-    let report = state.writing(move || settle(&own, &session, request)).await?;
+    let report = state.writing(move || settle(&own, &caller, &session, request)).await?;
     state.0.sessions.lock().remove(&id);
     let mut response = json(&report)?;
     response.extensions_mut().insert(Audit { collection });
     Ok(response)
 }
 
-fn settle(state: &State, session: &Arc<Session>, request: SyncFinish) -> Result<wire::IngestReport> {
+fn settle(state: &State, caller: &Caller, session: &Arc<Session>, request: SyncFinish) -> Result<wire::IngestReport> {
     let house = &session.house;
     let manifest = {
         let talk = session.talk();
@@ -357,7 +361,7 @@ fn settle(state: &State, session: &Arc<Session>, request: SyncFinish) -> Result<
             .hint("nothing was changed: is a disk not mounted? `--allow-empty` takes the documents out of the index"));
     }
     let (own, of) = (state.clone(), Arc::clone(session));
-    let report = house.write(state, move |writer, embedder| {
+    let report = house.write(state, caller.room(), move |writer, embedder| {
         let silent = |_: ingest::Event<'_>| {};
         let gone = (&request.vanished[..], &request.unreadable[..]);
         let watched: (&dyn ingest::Observer, _) = (&silent, &own.options().cancel);

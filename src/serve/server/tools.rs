@@ -13,7 +13,7 @@ use axum::{
 
 use super::{
     failure::{Failure, Result},
-    guard::Caller,
+    guard::{Caller, RequestId, tell_write},
     house::{House, WAIT_TO_WRITE},
     keys::Scope,
     state::State,
@@ -23,7 +23,7 @@ use crate::{
     ingest,
     model::{Chat, Embedder},
     retrieve::Mode,
-    serve::{mcp, models::Models, told::Told},
+    serve::{api::routes, mcp, models::Models, told::Told},
 };
 
 /// The models of one index.
@@ -58,6 +58,12 @@ pub async fn mcp(Given(state): Given<State>, caller: Caller, mut request: Reques
     // They were checked by rules that know more: the address that was connected to, the names of this server.
     request.headers_mut().insert(header::HOST, HeaderValue::from_static("localhost"));
     request.headers_mut().remove(header::ORIGIN);
+    if let Some(id) = request.extensions().get::<RequestId>().cloned() {
+        let (own, who) = (state.clone(), caller.clone());
+        let wrote: mcp::Wrote =
+            Arc::new(move |tool, collection| tell_write(&own, &who, &id, routes::MCP, tool, collection));
+        request.extensions_mut().insert(mcp::Terms { room: caller.room(), wrote: Some(wrote) });
+    }
     Ok(service.handle(request).await.map(Body::new))
 }
 

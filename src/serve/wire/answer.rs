@@ -13,6 +13,7 @@ use crate::{
 
 /// `rag ask --json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct AnswerResult {
     pub schema: Word,
     /// `answered`, `no_answer`, `refused`, `unsupported` or `extractive`.
@@ -39,17 +40,20 @@ pub struct AnswerResult {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct Generation {
     pub generation: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct ModelNames {
     pub requested: Option<String>,
     pub returned: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct Usage {
     pub prompt_tokens: u64,
     pub completion_tokens: u64,
@@ -58,6 +62,7 @@ pub struct Usage {
 
 /// In the unit of the prices that are set.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct Cost {
     pub input: f64,
     pub output: f64,
@@ -78,6 +83,7 @@ impl Cost {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct AnswerTiming {
     pub retrieve: f64,
     pub first_token: Option<f64>,
@@ -86,6 +92,7 @@ pub struct AnswerTiming {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct Sentence {
     pub text: String,
     /// Bytes of `answer`.
@@ -99,6 +106,7 @@ pub struct Sentence {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct Citation {
     pub n: u32,
     pub support: Word,
@@ -111,6 +119,7 @@ pub struct Citation {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct AnswerSource {
     pub n: u32,
     pub chunk_id: Option<ChunkId>,
@@ -183,6 +192,7 @@ impl AnswerResult {
 
 /// One line of `rag ask --history FILE`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct TurnResult {
     pub schema: Word,
     pub question: String,

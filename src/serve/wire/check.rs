@@ -7,6 +7,7 @@ use crate::{retrieve, types::ChunkId};
 
 /// `rag check --json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct CheckResult {
     pub schema: Word,
     /// Every sentence is supported as it was.
@@ -22,6 +23,7 @@ pub struct CheckResult {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct CheckedGeneration {
     pub generation: u64,
     /// The one the answer was made from; null where the file does not tell.
@@ -29,6 +31,7 @@ pub struct CheckedGeneration {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct CheckedSentence {
     pub text: String,
     pub citations: Vec<u32>,
@@ -42,6 +45,7 @@ pub struct CheckedSentence {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct CheckedSource {
     pub n: u32,
     pub source: String,

@@ -10,6 +10,7 @@ use crate::{
 
 /// A chunk and where it comes from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct Chunk {
     pub chunk_id: ChunkId,
     pub source_id: SourceId,

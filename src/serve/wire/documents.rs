@@ -12,6 +12,7 @@ use crate::{
 
 /// A source in `status` and `list`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct SourceSummary {
     pub source_id: SourceId,
     pub collection: String,
@@ -64,6 +65,7 @@ impl From<&SourceRecord> for SourceSummary {
 
 /// `rag list --json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct ListResult {
     pub schema: Word,
     pub generation: u64,
@@ -78,6 +80,7 @@ impl ListResult {
 
 /// `rag show --json`: a document with its chunks, or the one chunk asked for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct ShowResult {
     pub schema: Word,
     pub generation: u64,
@@ -98,6 +101,7 @@ impl ShowResult {
 
 /// `rag rm --json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct RemoveResult {
     pub schema: Word,
     pub removed: Vec<String>,

@@ -12,6 +12,7 @@ use crate::retrieve::eval::{Comparison, Estimate, Metric};
 
 /// `rag eval --json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct EvalResult {
     pub schema: Word,
     /// The collection's folder; absent where the index there is was asked.
@@ -40,6 +41,7 @@ pub struct EvalResult {
 
 /// Questions that were made from the documents.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct EvalMade {
     pub seed: u64,
     /// How many of each kind.
@@ -54,6 +56,7 @@ impl EvalMade {
 
 /// A configuration and how it did.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct EvalMeasured {
     pub configuration: EvalConfiguration,
     pub metrics: EvalMetrics,
@@ -68,6 +71,7 @@ pub struct EvalMeasured {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct EvalConfiguration {
     pub mode: Word,
     /// Absent where one leg alone searches.
@@ -84,6 +88,7 @@ pub struct EvalConfiguration {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct EvalSeconds {
     /// Filling the index; 0 for a configuration that found it filled.
     pub ingest: f64,
@@ -92,6 +97,7 @@ pub struct EvalSeconds {
 
 /// One question's values.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct EvalQuery {
     pub id: String,
     /// Relevance of the question as a whole, 0..1.
@@ -103,6 +109,7 @@ pub struct EvalQuery {
 
 /// Two runs, question by question: the second one over the first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct EvalComparison {
     pub first: String,
     pub second: String,
@@ -112,6 +119,7 @@ pub struct EvalComparison {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct EvalBar {
     pub metric: String,
     pub at_least: f64,
@@ -121,6 +129,7 @@ pub struct EvalBar {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct EvalInterval {
     pub mean: f64,
     pub low: f64,
@@ -135,6 +144,7 @@ impl From<Estimate> for EvalInterval {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct EvalDifference {
     #[serde(flatten)]
     pub difference: EvalInterval,
@@ -204,6 +214,7 @@ impl<T> ByMetric<T> {
 
 /// `rag tune --json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct TuneResult {
     pub schema: Word,
     pub queries: usize,
@@ -219,6 +230,7 @@ pub struct TuneResult {
 
 /// One setting, the values that were tried, and what to do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct TuneSetting {
     /// As in `rag config`.
     pub key: Word,
@@ -233,6 +245,7 @@ pub struct TuneSetting {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct TuneTrial {
     pub value: f64,
     pub estimate: EvalInterval,

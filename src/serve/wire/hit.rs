@@ -7,6 +7,7 @@ use crate::{index::ChunkRecord, retrieve, types::ChunkId};
 
 /// One result of a query.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct Hit {
     pub rank: usize,
     pub score: f64,
@@ -62,6 +63,7 @@ impl From<&retrieve::Hit> for Hit {
 
 /// A chunk that would have been a result, and what left it out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct NearMiss {
     pub chunk_id: ChunkId,
     pub path: String,
@@ -95,6 +97,7 @@ impl From<&retrieve::NearMiss> for NearMiss {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct Duplicate {
     pub id: String,
     pub path: String,
@@ -113,6 +116,7 @@ impl From<&retrieve::Copied> for Duplicate {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct Snippet {
     pub text: String,
     /// The byte of the chunk's text at which it begins.
@@ -123,6 +127,7 @@ pub struct Snippet {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct HitExplain {
     pub lexical: Leg,
     pub dense: Leg,
@@ -158,6 +163,7 @@ impl From<&retrieve::Explain> for HitExplain {
 
 /// What one leg made of a result. `rank` is null where the leg's own list did not reach it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct Leg {
     pub rank: Option<usize>,
     pub score: Option<f64>,

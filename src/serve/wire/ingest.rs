@@ -7,6 +7,7 @@ use crate::{index::Problem, ingest};
 
 /// `rag ingest --json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct IngestReport {
     pub schema: Word,
     pub added: Vec<Outcome>,
@@ -33,6 +34,7 @@ pub struct IngestReport {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct IngestChunks {
     pub written: u64,
     pub embedded: u64,
@@ -41,6 +43,7 @@ pub struct IngestChunks {
 
 /// What became of one source.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct Outcome {
     pub path: String,
     pub chunks: u32,

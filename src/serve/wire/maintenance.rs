@@ -6,6 +6,7 @@ use super::{Space, Word};
 
 /// `rag verify --json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct VerifyResult {
     pub schema: Word,
     pub index: String,
@@ -23,6 +24,7 @@ pub struct VerifyResult {
 
 /// `rag compact --json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct CompactResult {
     pub schema: Word,
     pub index: String,
@@ -40,6 +42,7 @@ pub struct CompactResult {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct CompactSegments {
     pub text: u64,
     pub vectors: u64,
@@ -47,6 +50,7 @@ pub struct CompactSegments {
 
 /// `rag export --out FILE --json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct ExportResult {
     pub schema: Word,
     pub documents: u64,
@@ -58,6 +62,7 @@ pub struct ExportResult {
 
 /// `rag reembed --json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct ReembedResult {
     pub schema: Word,
     pub index: String,
@@ -81,6 +86,7 @@ pub struct ReembedResult {
 
 /// `rag doctor --json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct DoctorResult {
     pub schema: Word,
     pub index: String,
@@ -90,6 +96,7 @@ pub struct DoctorResult {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct DoctorCheck {
     pub name: Word,
     pub state: DoctorState,
@@ -100,6 +107,7 @@ pub struct DoctorCheck {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum DoctorState {
     Ok,
@@ -111,6 +119,7 @@ pub enum DoctorState {
 
 /// `rag migrate --json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct MigrateResult {
     pub schema: Word,
     pub index: String,

@@ -18,6 +18,8 @@ mod maintenance;
 mod models;
 mod portable;
 mod query;
+#[cfg(feature = "serve")]
+mod schema;
 mod status;
 #[cfg(test)]
 mod tests;

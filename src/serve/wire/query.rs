@@ -7,6 +7,7 @@ use crate::retrieve;
 
 /// `rag query --json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct QueryResult {
     pub schema: Word,
     pub query: String,
@@ -28,6 +29,7 @@ pub struct QueryResult {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct QueryExplain {
     /// Weight of the dense leg after the gates.
     pub weight: f64,
@@ -43,6 +45,7 @@ pub struct QueryExplain {
 
 /// How the dense leg was searched.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct DenseExplain {
     /// `exact`, `flat`, `graph`, or several of them joined by `+`.
     pub plan: String,
@@ -57,6 +60,7 @@ pub struct DenseExplain {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct QueryTiming {
     pub encode: f64,
     pub search: f64,

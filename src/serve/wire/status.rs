@@ -12,6 +12,7 @@ use crate::{
 
 /// `rag status --json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct StatusResult {
     pub schema: Word,
     pub index: String,
@@ -39,12 +40,14 @@ pub struct StatusResult {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct StatusBytes {
     pub text: u64,
     pub vectors: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct StatusSegments {
     pub text: u64,
     pub vectors: u64,
@@ -52,6 +55,7 @@ pub struct StatusSegments {
 
 /// The embedding space without its probe vector.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct Space {
     pub model: String,
     pub revision: String,

@@ -11,6 +11,7 @@ use crate::{
 
 /// `rag why --json`: whether a file is in the index, and by which rule not.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct WhyResult {
     pub schema: Word,
     pub file: String,
@@ -31,6 +32,7 @@ pub struct WhyResult {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct Rule {
     pub file: String,
     pub line: Option<usize>,
@@ -85,6 +87,7 @@ impl WhyResult {
 
 /// `rag why-not --json`: where a document stands in a query, and what kept it out of the results.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct WhyNotResult {
     pub schema: Word,
     pub query: String,
@@ -113,6 +116,7 @@ pub struct WhyNotResult {
 
 /// A chunk in all lists.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct Place {
     /// In the fused list of everything, of `best`; among the results, of `last`.
     pub rank: Option<usize>,
@@ -123,6 +127,7 @@ pub struct Place {
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(schemars::JsonSchema))]
 pub struct Words {
     pub held: Vec<String>,
     /// By other chunks of the document alone.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::{
-    index::{self, Snapshot, SourceRecord, Writer},
+    index::{self, Room, Snapshot, SourceRecord, Writer},
     ingest::{Deposit, Deposited, Depositor},
     model::Embedder,
     serve::told::Told,
@@ -11,7 +11,11 @@ use crate::{
 };
 
 /// One change of an index. It is done whole, and answered when it is durable.
-pub struct Change(pub(super) Work);
+pub struct Change {
+    pub(super) work: Work,
+    /// How much the index may hold for whoever asks.
+    pub(super) room: Room,
+}
 
 pub(super) enum Work {
     Steps(Plan),
@@ -43,12 +47,17 @@ impl Change {
     /// Decides what to do when its turn has come, under the writer lock. If any of its steps
     /// cannot be read or embedded, none is done.
     pub fn planned(plan: impl FnOnce(&View<'_>) -> Result<Vec<Step>, Told> + Send + 'static) -> Self {
-        Self(Work::Steps(Box::new(plan)))
+        Self { work: Work::Steps(Box::new(plan)), room: Room::default() }
     }
 
     /// Has the writer to itself, for work that commits on its own: the ingest of a folder. Others wait.
     pub fn whole(work: impl FnOnce(&mut Writer, Option<&dyn Embedder>) -> Result<(), Told> + Send + 'static) -> Self {
-        Self(Work::Whole(Box::new(work)))
+        Self { work: Work::Whole(Box::new(work)), room: Room::default() }
+    }
+
+    /// The same, and what it would put beyond is refused.
+    pub fn within(self, room: Room) -> Self {
+        Self { room, ..self }
     }
 }
 

@@ -137,7 +137,8 @@ impl Writes {
         let (reply, receipt) = oneshot::channel();
         let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(queue) = &*queue else { return Err(NotTaken::Closed) };
-        match queue.try_send(Job { work: change.0, reply, since: Instant::now() }) {
+        let Change { work, room } = change;
+        match queue.try_send(Job { work, room, reply, since: Instant::now() }) {
             Ok(()) => Ok(Receipt(receipt)),
             Err(TrySendError::Full(_)) => Err(NotTaken::Full),
             Err(TrySendError::Disconnected(_)) => Err(NotTaken::Closed),

@@ -18,7 +18,7 @@ use super::{
     change::{Done, Plan, Step, View, Whole, Work},
 };
 use crate::{
-    index::{Error, SourceRecord, Writer, WriterOptions},
+    index::{Error, Room, SourceRecord, Writer, WriterOptions},
     ingest::{Deposited, Depositor, Prepared},
     model::Embedder,
     serve::told::Told,
@@ -41,6 +41,7 @@ const LAST_WAIT: Duration = Duration::from_millis(700);
 /// A change in the queue.
 pub struct Job {
     pub work: Work,
+    pub room: Room,
     pub reply: oneshot::Sender<Result<Done, Told>>,
     pub since: Instant,
 }
@@ -57,6 +58,8 @@ pub struct Worker {
 }
 
 type Reply = oneshot::Sender<Result<Done, Told>>;
+/// A plan, and how much the index may hold for whoever made it.
+type Bounded = (Plan, Room);
 
 impl Worker {
     pub fn new(options: WritesOptions, open: Open, closing: Arc<AtomicBool>, cancel: Cancel) -> Self {
@@ -81,9 +84,9 @@ impl Worker {
             next = Some(first);
             while let Some(job) = next.take() {
                 let is_sound = match job.work {
-                    Work::Whole(work) => self.whole(&mut writer, embedder.as_deref(), work, job.reply),
+                    Work::Whole(work) => self.whole(&mut writer, embedder.as_deref(), (work, job.room), job.reply),
                     Work::Steps(plan) => {
-                        let (plans, replies, other) = self.gather(plan, job.reply, jobs);
+                        let (plans, replies, other) = self.gather((plan, job.room), job.reply, jobs);
                         next = other;
                         self.batch(&mut writer, embedder.as_deref(), plans, replies)
                     }
@@ -124,7 +127,7 @@ impl Worker {
 
     /// Everything that waits now, and, if that is more than one, what comes within the window. What has to have the writer
     /// to itself is handed back.
-    fn gather(&self, first: Plan, reply: Reply, jobs: &Receiver<Job>) -> (Vec<Plan>, Vec<Reply>, Option<Job>) {
+    fn gather(&self, first: Bounded, reply: Reply, jobs: &Receiver<Job>) -> (Vec<Bounded>, Vec<Reply>, Option<Job>) {
         let (mut plans, mut replies) = (vec![first], vec![reply]);
         let began = Instant::now();
         let window = self.commit_cost.min(MAX_WINDOW);
@@ -140,7 +143,7 @@ impl Worker {
             };
             match job.work {
                 Work::Steps(plan) => {
-                    plans.push(plan);
+                    plans.push((plan, job.room));
                     replies.push(job.reply);
                 }
                 Work::Whole(_) => return (plans, replies, Some(job)),
@@ -150,8 +153,17 @@ impl Worker {
     }
 
     /// Runs what commits on its own. Says whether the writer can go on.
-    fn whole(&mut self, writer: &mut Writer, embedder: Option<&dyn Embedder>, work: Whole, reply: Reply) -> bool {
-        let result = catch_unwind(AssertUnwindSafe(|| work(writer, embedder)));
+    fn whole(
+        &mut self,
+        writer: &mut Writer,
+        embedder: Option<&dyn Embedder>,
+        (work, room): (Whole, Room),
+        reply: Reply,
+    ) -> bool {
+        let result = catch_unwind(AssertUnwindSafe(|| {
+            writer.set_room(room)?;
+            work(writer, embedder)
+        }));
         self.depositor.forget_pending();
         let is_sound = matches!(result, Ok(Ok(())));
         let result = result.unwrap_or_else(|_| Err(panicked()));
@@ -168,7 +180,7 @@ impl Worker {
         &mut self,
         writer: &mut Writer,
         embedder: Option<&dyn Embedder>,
-        plans: Vec<Plan>,
+        plans: Vec<Bounded>,
         replies: Vec<Reply>,
     ) -> bool {
         let done = catch_unwind(AssertUnwindSafe(|| self.commit(writer, embedder, plans)));
@@ -195,12 +207,14 @@ impl Worker {
         &mut self,
         writer: &mut Writer,
         embedder: Option<&dyn Embedder>,
-        plans: Vec<Plan>,
+        plans: Vec<Bounded>,
     ) -> Result<Vec<Result<Done, Told>>, Told> {
+        let (plans, rooms): (Vec<Plan>, Vec<Room>) = plans.into_iter().unzip();
         let mut changes: Vec<Result<Planned, Told>> = plans.into_iter().map(|plan| self.plan(writer, plan)).collect();
         self.embed(writer, embedder, &mut changes);
         let mut lost = HashSet::new();
-        for change in &mut changes {
+        for (change, room) in changes.iter_mut().zip(rooms) {
+            writer.set_room(room)?;
             if let Ok(planned) = change
                 && let Err(told) = self.apply(writer, planned, &mut lost)?
             {

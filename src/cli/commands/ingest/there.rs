@@ -185,9 +185,12 @@ impl HandOver<'_> {
             }
         }
         let (mut unreadable, mut wanted) = (root.unreadable.clone(), Vec::new());
+        let mut vanished = if narrowed && self.options.prune { root.vanished(known) } else { Vec::new() };
         let mut failed = |path: &str, problem: Problem, report: &mut IngestReport| {
-            // Gone since it was found: as if it had never been there.
-            if problem.reason != "vanished" {
+            if problem.reason == "vanished" {
+                // Gone since it was found: as if it had never been there.
+                vanished.push(path.to_owned());
+            } else {
                 self.progress.event(Event::Failed { path: &display(path), problem: &problem });
                 report.failed.push(one(&display(path), problem));
                 unreadable.push(path.to_owned());
@@ -261,7 +264,6 @@ impl HandOver<'_> {
         if !sender.flush(report)? {
             return sender.stop(report);
         }
-        let vanished = if narrowed && self.options.prune { root.vanished(known) } else { Vec::new() };
         add(report, self.remote.sync_finish(&sync.id, &SyncFinish { vanished, unreadable })?);
         Ok(())
     }

@@ -3,6 +3,8 @@
 #[cfg(feature = "serve")]
 mod access;
 #[cfg(feature = "serve")]
+mod files;
+#[cfg(feature = "serve")]
 mod listen;
 #[cfg(feature = "serve")]
 mod models;

@@ -8,7 +8,7 @@ use rag::{
     types::{Cancel, Kind},
 };
 
-use super::{Args, access, listen, options};
+use super::{Args, access, files, listen, options};
 use crate::cli::{commands::Context, env, exit, report::Failure, warm};
 
 pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
@@ -28,7 +28,13 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
         return Err(index::Error::NotFound { path: context.place.dir.clone() }.into());
     }
     let cancel = Cancel::default();
-    let options = options::options(context, &args, access, &cancel)?;
+    let mut options = options::options(context, &args, access, &cancel)?;
+    let connections = files::with_room_for(options.limits.connections);
+    if connections < options.limits.connections {
+        let words = format!("the system's limit of open files (`ulimit -n`) leaves room for {connections} connections");
+        context.screen.note(&words);
+        options.limits.connections = connections;
+    }
     let in_flight = options.limits.in_flight;
     not_dumpable();
     let tcp = listen::tcp(&addresses)?;

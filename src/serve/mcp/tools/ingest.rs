@@ -126,7 +126,8 @@ fn run(state: &State, call: &Call, given: Map<String, Value>) -> Result<Reply, T
                 Told::usage("`text` without a `name`")
                     .hint("name it, such as `notes/tides.md`; the same name replaces it")
             })?;
-            one(state, name, text, given.title, collection, tags)
+            let extra = (given.title, tags);
+            one(state, call, name, text, collection, extra)
         }
     }
 }
@@ -151,11 +152,11 @@ fn tags(pairs: &[String]) -> Result<BTreeMap<String, String>, Told> {
 /// A text under a name.
 fn one(
     state: &State,
+    call: &Call,
     name: String,
     text: String,
-    title: Option<String>,
     collection: String,
-    tags: BTreeMap<String, String>,
+    (title, tags): (Option<String>, BTreeMap<String, String>),
 ) -> Result<Reply, Told> {
     let is_name = |part: &str| !matches!(part.trim(), "" | "." | "..");
     if name.len() > 512 || name.contains(char::is_control) || !name.split('/').all(is_name) {
@@ -186,7 +187,7 @@ fn one(
             std::iter::once(GIVEN_ROOT.to_owned()).chain((2u64..).map(|n| format!("{GIVEN_ROOT}-{n}"))).find(free);
         Ok(vec![Step::Put(Box::new(Deposit { root: root.unwrap_or_default(), ..deposit }))])
     });
-    let done = state.change_documents(change)?;
+    let done = state.change_documents(change.within(call.room))?;
     let mut report = Report { generation: done.generation, ..Report::default() };
     for (record, deposited) in &done.put {
         let outcome = ingest::Outcome {
@@ -236,7 +237,7 @@ fn folder(
         *made.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
         Ok(())
     });
-    let receipt = state.submit_documents(change)?;
+    let receipt = state.submit_documents(change.within(call.room))?;
     let done = receipt.wait_telling(&mut || progress.tell(call));
     done?;
     let report = report.lock().unwrap_or_else(PoisonError::into_inner).take();

@@ -160,7 +160,7 @@ struct RememberArguments {
     ttl: Option<u64>,
 }
 
-fn remember(state: &State, _call: &Call, given: Map<String, Value>) -> Result<Reply, Told> {
+fn remember(state: &State, call: &Call, given: Map<String, Value>) -> Result<Reply, Told> {
     let given: RememberArguments = arguments(given)?;
     let namespace = given.namespace.unwrap_or_else(|| DEFAULT_NAMESPACE.to_owned());
     let ttl = match given.ttl {
@@ -172,7 +172,7 @@ fn remember(state: &State, _call: &Call, given: Map<String, Value>) -> Result<Re
     let wanted =
         Remember { namespace: namespace.clone(), key: given.key, content: given.content, tags: given.tags, ttl };
     let (change, key) = memory::remember(wanted, now_ms)?;
-    let done = state.change_memories(change)?;
+    let done = state.change_memories(change.within(call.room))?;
     let (record, deposited) = done
         .put
         .first()
@@ -249,7 +249,6 @@ fn recall(state: &State, _call: &Call, given: Map<String, Value>) -> Result<Repl
                 None
             });
             let recalled = memory::recall(&snapshot, embedder.as_deref(), &wanted, memory::now_ms())?;
-            notes.extend(recalled.notes);
             (recalled.memories, wire::strength_word(recalled.strength))
         }
     };

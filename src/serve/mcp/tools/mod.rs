@@ -19,7 +19,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::{reply::Reply, state::State};
-use crate::{serve::told::Told, types::Cancel};
+use crate::{index::Room, serve::told::Told, types::Cancel};
 
 pub use parts::{document_of, text_of_document};
 
@@ -34,6 +34,24 @@ pub struct Tool {
     pub input: fn() -> Value,
     pub output: fn() -> Value,
     pub run: Run,
+}
+
+impl Tool {
+    /// The collection that a call changes, for whoever keeps a log; `None`: it changes nothing.
+    pub fn writes_to(&self, arguments: &Map<String, Value>) -> Option<String> {
+        if self.effect == Effect::Reads || arguments.get("dry_run") == Some(&Value::Bool(true)) {
+            return None;
+        }
+        let named = arguments.get("collection").and_then(Value::as_str);
+        let place = match (self.group, named, self.effect) {
+            (Group::Memory, ..) => "memories",
+            (_, Some(named), _) => named,
+            // A document is named by its id, whichever collection it is in.
+            (_, None, Effect::Removes) if self.name == delete::TOOL.name => "*",
+            (_, None, _) => "default",
+        };
+        Some(place.to_owned())
+    }
 }
 
 /// What a call comes to.
@@ -65,6 +83,8 @@ pub struct Call {
     pub cancel: Cancel,
     /// Folders that the client calls its roots.
     pub roots: Vec<PathBuf>,
+    /// How much may be stored for whoever calls.
+    pub room: Room,
     /// Tells how far it is: done, of how many, and a word.
     pub progress: Box<dyn Fn(u64, Option<u64>, String) + Send + Sync>,
 }

@@ -106,16 +106,25 @@ impl Connections {
         });
         let mut open = self.lock();
         if open.len() >= self.limits.connections {
-            let since = |life: &Life| *life.idle_since.lock().unwrap_or_else(PoisonError::into_inner);
-            let idlest = open.iter().filter(|(_, life)| !life.is_busy()).min_by_key(|(_, life)| since(life));
-            if let Some(id) = idlest.map(|(id, _)| *id)
-                && let Some(life) = open.remove(&id)
-            {
-                life.close.notify_one();
-            }
+            close_idlest(&mut open);
         }
         open.insert(id, Arc::clone(&life));
         Connection { id, life, all: Arc::clone(self) }
+    }
+
+    /// Closes the connection that has done nothing for longest, if any is idle: something else needs what it holds.
+    pub fn shed(&self) {
+        close_idlest(&mut self.lock());
+    }
+}
+
+fn close_idlest(open: &mut HashMap<u64, Arc<Life>>) {
+    let since = |life: &Life| *life.idle_since.lock().unwrap_or_else(PoisonError::into_inner);
+    let idlest = open.iter().filter(|(_, life)| !life.is_busy()).min_by_key(|(_, life)| since(life));
+    if let Some(id) = idlest.map(|(id, _)| *id)
+        && let Some(life) = open.remove(&id)
+    {
+        life.close.notify_one();
     }
 }
 

@@ -108,9 +108,20 @@ async fn accept(listener: Listener, app: Router, connections: Arc<Connections>, 
                 let (app, connection, stop) = (app.clone(), connections.open(), stop.clone());
                 tokio::spawn(serve(stream, false, Peer::Unix, app, connection, stop));
             }
-            Err(_) => tokio::time::sleep(BREATH).await,
+            Err(error) => {
+                if is_out_of_files(&error) {
+                    connections.shed();
+                }
+                tokio::time::sleep(BREATH).await;
+            }
         }
     }
+}
+
+/// Neither this process nor the system has an open file to give.
+fn is_out_of_files(error: &io::Error) -> bool {
+    // EMFILE and ENFILE, alike on every Unix.
+    cfg!(unix) && matches!(error.raw_os_error(), Some(24 | 23))
 }
 
 enum Incoming {

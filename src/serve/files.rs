@@ -1,7 +1,7 @@
 //! Which files of this machine stand behind sources, and whether they are as they were ingested.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     fs, io,
     path::{Path, PathBuf},
 };
@@ -12,6 +12,19 @@ use crate::{
     retrieve::{Answer, File, Hits},
     types::{Freshness, SourceId, SourcePath},
 };
+
+/// The file of this machine that a display path names, if its root is known: a name of `roots`, or `home`, the folder that
+/// holds the index. Pages and what was handed over are none.
+pub fn path_of(home: Option<&Path>, roots: &BTreeMap<String, String>, display: &str) -> Option<PathBuf> {
+    if PageUrl::is_one(display) || display.split('/').next() == Some(STDIN_ROOT) {
+        return None;
+    }
+    let unspelled = |path: &str| SourcePath::from_spelling(path).to_path();
+    let named = display
+        .split_once('/')
+        .and_then(|(name, rest)| roots.get(name).map(|root| Path::new(root).join(unspelled(rest))));
+    named.or_else(|| home.map(|home| home.join(unspelled(display))))
+}
 
 /// Looks at files, each once.
 pub struct Files<'s> {
@@ -25,16 +38,9 @@ impl<'s> Files<'s> {
         Self { home, snapshot, seen: HashMap::new() }
     }
 
-    /// The file that a display path names. Pages and what was handed over are none.
+    /// The file that a display path names.
     pub fn path(&self, display: &str) -> Option<PathBuf> {
-        if PageUrl::is_one(display) || display.split('/').next() == Some(STDIN_ROOT) {
-            return None;
-        }
-        let unspelled = |path: &str| SourcePath::from_spelling(path).to_path();
-        let named = display
-            .split_once('/')
-            .and_then(|(name, rest)| self.snapshot.roots().get(name).map(|root| Path::new(root).join(unspelled(rest))));
-        named.or_else(|| self.home.as_ref().map(|home| home.join(unspelled(display))))
+        path_of(self.home.as_deref(), self.snapshot.roots(), display)
     }
 
     /// A source's file, if its root is on this machine. What was handed over has a root that stands nowhere.
@@ -44,7 +50,7 @@ impl<'s> Files<'s> {
         self.path(&source.display_path()).filter(|_| !is_away)
     }
 
-    /// Of one source.
+    /// Of one source. What has no file here is taken for fresh.
     pub fn freshness(&self, source: &SourceRecord) -> Freshness {
         self.own(source).map_or(Freshness::Fresh, |file| ingest::freshness(source, &file))
     }
