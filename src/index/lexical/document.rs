@@ -40,7 +40,7 @@ pub(in crate::index) fn of_chunk(chunk: &ChunkRecord) -> TantivyDocument {
         analyzer::words(part, &mut |word, position, kind| {
             let position = position.saturating_add(offset);
             last = Some(position);
-            exact.push(token(word.to_owned(), position));
+            exact.push(token(analyzer::term(word).into_owned(), position));
             push_stem(&mut stem, &stems, word, position, kind);
         });
         // A phrase does not run from a heading into the text.
@@ -123,8 +123,8 @@ fn push_stem(tokens: &mut Vec<Token>, stems: &Stems, word: &str, position: u32, 
     if is_stop_word(word) {
         return;
     }
-    let text = if kind.is_stemmed() { stems.stem(word).into_owned() } else { word.to_owned() };
-    tokens.push(token(text, position));
+    let text = if kind.is_stemmed() { stems.stem(word) } else { analyzer::term(word) };
+    tokens.push(token(text.into_owned(), position));
 }
 
 fn token(text: String, position: u32) -> Token {
