@@ -31,9 +31,10 @@ pub enum Kept {
     NoWord,
     /// Meaning alone was looked for, and the chunk has no vector.
     NoVector,
-    /// Neither leg brought it among its first candidates.
+    /// Neither leg brought it among its first candidates; `k` that makes it one and shows it, if there is such a `k`.
     Depth {
         depth: usize,
+        k: Option<usize>,
     },
     /// The walk of the graph missed it.
     Approximate,
@@ -194,7 +195,12 @@ fn kept(snapshot: &Snapshot, embedder: Option<&dyn Embedder>, asked: &Query, bes
             }
             (None, None) => Kept::NoWord,
             (lexical, dense) if within(dense) && !within(lexical) => Kept::Approximate,
-            _ => Kept::Depth { depth: searched.depth },
+            (lexical, dense) => {
+                // The legs go as deep as `k`, and what they bring stands no further down than it does among all chunks.
+                let nearest = [lexical, dense].into_iter().flatten().min();
+                let k = nearest.zip(best.rank).map(|(nearest, rank)| nearest.max(rank)).filter(|&k| k <= MAX_K);
+                Kept::Depth { depth: searched.depth, k }
+            }
         });
     };
     if let Some(least) = asked.min_score

@@ -179,6 +179,23 @@ pub(super) fn is_dense(c: char) -> bool {
         | 0x20000..=0x3FFFF)
 }
 
+/// Letters in lower case. The dot that `İ` leaves behind, and that some write over `i`, is no letter: `İstanbul` is
+/// `istanbul`.
+fn lower(word: &str) -> impl Iterator<Item = char> {
+    let mut before = '\0';
+    word.chars().flat_map(char::to_lowercase).filter(move |&c| {
+        let is_dot = c == '\u{307}' && before == 'i';
+        before = c;
+        !is_dot
+    })
+}
+
+/// How a word or stem is written as a term: the dotless `ı` of Turkish as `i`, for capitals do not tell them apart.
+/// After stemming, which needs the difference.
+pub(in crate::index) fn term(word: &str) -> Cow<'_, str> {
+    if word.is_ascii() || !word.contains('ı') { Cow::Borrowed(word) } else { Cow::Owned(word.replace('ı', "i")) }
+}
+
 struct Out<'a> {
     each: &'a mut dyn FnMut(&str, u32, Kind),
     position: u32,
@@ -193,7 +210,7 @@ impl Out<'_> {
             self.lower.push_str(&word[..word.len().min(MAX_WORD_CHARS)]);
             self.lower.make_ascii_lowercase();
         } else {
-            self.lower.extend(word.chars().flat_map(char::to_lowercase).take(MAX_WORD_CHARS));
+            self.lower.extend(lower(word).take(MAX_WORD_CHARS));
         }
         (self.each)(&self.lower, self.position, kind);
         if step {
@@ -326,7 +343,8 @@ mod tests {
             ("version 2026.4.10.", "version@0 2026.4.10=@1 2026@1 4@2 10@3"),
             ("v1.2 V3.0.1 3.14", "1.2=@0 v1@0 2@1 3.0.1=@2 v3@2 0@3 1@4 3.14=@5 3@5 14@6"),
             ("1. two 3.x .5 1..2", "1@0 two@1 3@2 x@3 5@4 1@5 2@6"),
-            ("Straße ＦＵＬＬ ﬁne İ", "straße@0 full@1 fine@2 i\u{307}@3"),
+            ("Straße ＦＵＬＬ ﬁne İ", "straße@0 full@1 fine@2 i@3"),
+            ("İSTANBUL i\u{307}ki ė ışık", "istanbul@0 iki@1 ė@2 ışık@3"),
             ("हिन्दी में", "हिन्दी@0 में@1"),
             ("العربيّة", "العربيّة@0"),
             ("東京都", "東京\"@0 東'@0 京都\"@1 京'@1 都'@2"),

@@ -46,7 +46,7 @@ impl Composer {
             analyzer::words(part, &mut |word, position, kind| {
                 let position = position.saturating_add(offset);
                 last = Some(position);
-                exact.push(word, position);
+                exact.push(&analyzer::term(word), position);
                 push_stem(stem, stems, language, word, kind);
             });
             // A phrase does not run from a heading into the text.

@@ -7,6 +7,8 @@ use std::{borrow::Cow, collections::BTreeSet};
 
 use frostem::{Algorithm, Stemmer};
 
+use super::analyzer::term;
+
 /// Shortens words of one language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::index) struct Stems(Option<Algorithm>);
@@ -17,16 +19,18 @@ impl Stems {
         Self(algorithm(lang.unwrap_or_default()))
     }
 
-    /// The stem of a word in lower case. Never empty.
+    /// The stem of a word in lower case, as a [`term`]. Never empty.
     pub(in crate::index) fn stem<'a>(&self, word: &'a str) -> Cow<'a, str> {
-        let Some(algorithm) = self.0 else { return Cow::Borrowed(word) };
+        let Some(algorithm) = self.0 else { return term(word) };
         // No rule of any language looks at a word of one byte, and digits have no endings.
         if word.len() < 2 || word.bytes().all(|b| b.is_ascii_digit()) {
             return Cow::Borrowed(word);
         }
         match Stemmer::new(algorithm).stem(word) {
-            stem if stem.is_empty() => Cow::Borrowed(word),
-            stem => stem,
+            stem if stem.is_empty() => term(word),
+            Cow::Borrowed(stem) => term(stem),
+            Cow::Owned(stem) if stem.contains('ı') => Cow::Owned(term(&stem).into_owned()),
+            Cow::Owned(stem) => Cow::Owned(stem),
         }
     }
 }
@@ -96,6 +100,10 @@ mod tests {
             (Some("fr"), "continuellement", "continuel"),
             (Some("ru"), "книгами", "книг"),
             (Some("es"), "casas", "cas"),
+            // The stemmer knows the dotless letter, terms do not.
+            (Some("tr"), "kapıları", "kapi"),
+            (Some("tr"), "ışık", "işik"),
+            (None, "ışık", "işik"),
             (Some("zh"), "running", "running"),
             (Some("xx"), "refunds", "refunds"),
             (Some("en"), "s", "s"),

@@ -36,7 +36,7 @@ pub(super) fn plain_query(
 ) -> tantivy::Result<LexicalQuery> {
     let mut words = query::Words::default();
     words.add(text);
-    words.look_up(stems, searcher, statistics)
+    words.look_up(stems, query::Rarity { searcher, statistics })
 }
 
 /// Analyses a query in tantivy's language. The inner error is a sentence about the query.
@@ -46,10 +46,12 @@ pub(super) fn written_query(
     searcher: &Searcher,
     statistics: statistics::Statistics,
 ) -> tantivy::Result<Result<LexicalQuery, String>> {
-    Ok(match syntax::read(text, stems) {
-        Err(what) => Err(what),
+    let rarity = query::Rarity { searcher, statistics };
+    Ok(match syntax::read(text, stems, rarity) {
+        Err(syntax::Unread::Query(what)) => Err(what),
+        Err(syntax::Unread::Index(error)) => return Err(error),
         Ok(written) => {
-            let query = written.words.look_up(stems, searcher, statistics)?;
+            let query = written.words.look_up(stems, rarity)?;
             Ok(LexicalQuery { written: Some(written.query), ..query })
         }
     })

@@ -2,9 +2,7 @@
 //!
 //! Good for: filling an index. Not for: a query, whose words come once.
 
-use std::borrow::Cow;
-
-use super::{language::Stems, stopwords::is_stop_word};
+use super::{analyzer::term, language::Stems, stopwords::is_stop_word};
 
 /// A power of two; a word drives out the one that has its place.
 const PLACES: usize = 1 << 13;
@@ -36,7 +34,7 @@ impl StemCache {
             if is_stop_word(word) {
                 return None;
             }
-            self.other.push_str(&if is_stemmed { language.stem(word) } else { Cow::Borrowed(word) });
+            self.other.push_str(&if is_stemmed { language.stem(word) } else { term(word) });
             return Some(&self.other);
         }
         if self.entries.is_empty() {

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use tantivy::{
-    Term,
+    TantivyError, Term,
     query::{
         AllQuery, BooleanQuery, BoostQuery, ConstScoreQuery, Occur, PhrasePrefixQuery, PhraseQuery, Query, TermQuery,
     },
@@ -18,7 +18,7 @@ use tantivy::{
 use super::{
     analyzer::{self, Kind},
     language::Stems,
-    query::{EXACT_BOOST, STEM_BOOST, TITLE_BOOST, Words, forms},
+    query::{EXACT_BOOST, Rarity, STEM_BOOST, TITLE_BOOST, Words, forms},
     schema::{CHUNK, FIELDS},
     stopwords::is_stop_word,
 };
@@ -36,17 +36,36 @@ pub(super) struct Written {
     pub(super) words: Words,
 }
 
-/// Reads a query. The error is a sentence for the person who wrote it.
-pub(super) fn read(text: &str, stems: &[Stems]) -> Result<Written, String> {
+/// Why a query was not read.
+pub(super) enum Unread {
+    /// A sentence for the person who wrote it.
+    Query(String),
+    Index(TantivyError),
+}
+
+impl From<String> for Unread {
+    fn from(what: String) -> Self {
+        Self::Query(what)
+    }
+}
+
+impl From<TantivyError> for Unread {
+    fn from(error: TantivyError) -> Self {
+        Self::Index(error)
+    }
+}
+
+/// Reads a query.
+pub(super) fn read(text: &str, stems: &[Stems], rarity: Rarity<'_>) -> Result<Written, Unread> {
     check_depth(text)?;
     let (tree, errors) = query_grammar::parse_query_lenient(text);
     if let Some(error) = errors.first() {
-        return Err(format!("{} at character {}", error.message, error.pos));
+        return Err(format!("{} at character {}", error.message, error.pos).into());
     }
-    let mut reader = Reader { stems, clauses: 0, words: Words::default(), negated: false };
-    let Some(query) = reader.tree(&tree, 0)? else { return Err("there is no word in it".to_owned()) };
+    let mut reader = Reader { stems, rarity, clauses: 0, words: Words::default(), negated: false };
+    let Some(query) = reader.tree(&tree, 0)? else { return Err("there is no word in it".to_owned().into()) };
     if only_excludes(&tree) {
-        return Err("it only says what must not be there".to_owned());
+        return Err("it only says what must not be there".to_owned().into());
     }
     let chunks = TermQuery::new(Term::from_field_text(FIELDS.kind, CHUNK), IndexRecordOption::Basic);
     let chunks: Box<dyn Query> = Box::new(ConstScoreQuery::new(Box::new(chunks), 0.0));
@@ -108,29 +127,30 @@ enum Place {
 
 struct Reader<'a> {
     stems: &'a [Stems],
+    rarity: Rarity<'a>,
     clauses: usize,
     words: Words,
     negated: bool,
 }
 
-type Read = Result<Option<Box<dyn Query>>, String>;
+type Read = Result<Option<Box<dyn Query>>, Unread>;
 
 impl Reader<'_> {
     /// `None`: nothing in it can be searched for.
     fn tree(&mut self, tree: &UserInputAst, depth: usize) -> Read {
         self.clauses += 1;
         if self.clauses > MAX_CLAUSES {
-            return Err(format!("it has more than {MAX_CLAUSES} parts"));
+            return Err(format!("it has more than {MAX_CLAUSES} parts").into());
         }
         if depth > 4 * MAX_DEPTH {
-            return Err(format!("it is nested more than {MAX_DEPTH} deep"));
+            return Err(format!("it is nested more than {MAX_DEPTH} deep").into());
         }
         match tree {
             UserInputAst::Leaf(leaf) => self.leaf(leaf),
             UserInputAst::Boost(tree, boost) => {
                 let boost = boost.into_inner();
                 if !(0.0..=MAX_BOOST).contains(&boost) {
-                    return Err(format!("a boost is a number from 0 to {MAX_BOOST}, not {boost}"));
+                    return Err(format!("a boost is a number from 0 to {MAX_BOOST}, not {boost}").into());
                 }
                 let query = self.tree(tree, depth + 1)?;
                 Ok(query.map(|query| Box::new(BoostQuery::new(query, boost as f32)) as Box<dyn Query>))
@@ -162,10 +182,10 @@ impl Reader<'_> {
             UserInputLeaf::Literal(literal) => self.literal(literal),
             // Wrapped, for tantivy drops a bare one beside other clauses, and its score with it.
             UserInputLeaf::All => Ok(Some(Box::new(ConstScoreQuery::new(Box::new(AllQuery), 1.0)))),
-            UserInputLeaf::Range { .. } => Err("ranges are for filters".to_owned()),
-            UserInputLeaf::Set { .. } => Err("sets (`IN [...]`) are not known here".to_owned()),
-            UserInputLeaf::Exists { .. } => Err("`field:*` is not known here".to_owned()),
-            UserInputLeaf::Regex { .. } => Err("patterns (`/.../`) are not known here".to_owned()),
+            UserInputLeaf::Range { .. } => Err("ranges are for filters".to_owned().into()),
+            UserInputLeaf::Set { .. } => Err("sets (`IN [...]`) are not known here".to_owned().into()),
+            UserInputLeaf::Exists { .. } => Err("`field:*` is not known here".to_owned().into()),
+            UserInputLeaf::Regex { .. } => Err("patterns (`/.../`) are not known here".to_owned().into()),
         }
     }
 
@@ -175,10 +195,11 @@ impl Reader<'_> {
             Some("exact") => Place::Exact,
             Some("title") => Place::Title,
             Some(other) => {
-                return Err(format!(
+                let what = format!(
                     "there is no field `{other}`: `text`, `exact` and `title` can be searched, other facts be filtered by; \
                      put words with a colon in quotes"
-                ));
+                );
+                return Err(what.into());
             }
         };
         if !self.negated {
@@ -189,38 +210,42 @@ impl Reader<'_> {
         let steps: Vec<&str> = all.iter().filter(|(_, kind)| kind.is_step()).map(|(word, _)| word.as_str()).collect();
         self.clauses += steps.len().saturating_sub(1);
         if self.clauses > MAX_CLAUSES {
-            return Err(format!("it has more than {MAX_CLAUSES} parts"));
+            return Err(format!("it has more than {MAX_CLAUSES} parts").into());
         }
         let quoted = literal.delimiter != Delimiter::None;
         if literal.prefix && (place == Place::Title || steps.len() < 2) {
-            return Err("a phrase that ends in `*` needs two words, and the field `text` or `exact`".to_owned());
+            return Err("a phrase that ends in `*` needs two words, and the field `text` or `exact`".to_owned().into());
         }
         Ok(match (place, steps.as_slice()) {
             (_, []) => None,
             (Place::Title, steps) => {
-                let words = steps.iter().map(|word| (Occur::Must, self.title(word)));
-                Some(Box::new(BooleanQuery::new(words.collect())))
+                let mut words = Vec::with_capacity(steps.len());
+                for word in steps {
+                    words.push((Occur::Must, self.title(word)?));
+                }
+                Some(Box::new(BooleanQuery::new(words)))
             }
             (Place::Exact, [word]) => Some(exact(word)),
             (Place::All, [word]) if quoted || is_stop_word(word) => Some(exact(word)),
-            (Place::All, [word]) => Some(self.anywhere(word)),
+            (Place::All, [word]) => Some(self.anywhere(word)?),
             (Place::All | Place::Exact, steps) => Some(phrase(steps, literal.slop, literal.prefix)),
         })
     }
 
     /// A word in all three fields, as in a plain query.
-    fn anywhere(&self, word: &str) -> Box<dyn Query> {
+    fn anywhere(&self, word: &str) -> tantivy::Result<Box<dyn Query>> {
+        let forms = self.forms(word);
         let mut clauses = vec![(Occur::Should, boosted(exact(word), EXACT_BOOST))];
-        for form in self.forms(word) {
-            clauses.push((Occur::Should, boosted(term(FIELDS.stem, &form), STEM_BOOST)));
-            clauses.push((Occur::Should, boosted(term(FIELDS.title, &form), TITLE_BOOST)));
+        for (field, boost) in [(FIELDS.stem, STEM_BOOST), (FIELDS.title, TITLE_BOOST)] {
+            let stems = self.rarity.stems(field, &forms, boost)?;
+            clauses.extend(stems.iter().map(|clause| (Occur::Should, clause.query())));
         }
-        Box::new(BooleanQuery::new(clauses))
+        Ok(Box::new(BooleanQuery::new(clauses)))
     }
 
-    fn title(&self, word: &str) -> Box<dyn Query> {
-        let forms = self.forms(word).into_iter().map(|form| (Occur::Should, term(FIELDS.title, &form)));
-        Box::new(BooleanQuery::new(forms.collect()))
+    fn title(&self, word: &str) -> tantivy::Result<Box<dyn Query>> {
+        let stems = self.rarity.stems(FIELDS.title, &self.forms(word), 1.0)?;
+        Ok(Box::new(BooleanQuery::new(stems.iter().map(|clause| (Occur::Should, clause.query())).collect())))
     }
 
     fn forms(&self, word: &str) -> BTreeSet<String> {
@@ -233,7 +258,7 @@ fn term(field: tantivy::schema::Field, word: &str) -> Box<dyn Query> {
 }
 
 fn exact(word: &str) -> Box<dyn Query> {
-    term(FIELDS.exact, word)
+    term(FIELDS.exact, &analyzer::term(word))
 }
 
 fn boosted(query: Box<dyn Query>, boost: f64) -> Box<dyn Query> {
@@ -242,7 +267,8 @@ fn boosted(query: Box<dyn Query>, boost: f64) -> Box<dyn Query> {
 
 /// At least two words, one after the other; `slop`: how many places they may be moved in all.
 fn phrase(words: &[&str], slop: u32, prefix: bool) -> Box<dyn Query> {
-    let terms: Vec<Term> = words.iter().map(|word| Term::from_field_text(FIELDS.exact, word)).collect();
+    let terms: Vec<Term> =
+        words.iter().map(|word| Term::from_field_text(FIELDS.exact, &analyzer::term(word))).collect();
     if prefix {
         return Box::new(PhrasePrefixQuery::new(terms));
     }

@@ -1,7 +1,10 @@
 //! What words find, and with what score.
 
 use super::*;
-use crate::types::{ChunkId, Kind};
+use crate::{
+    index::lexical::language::Stems,
+    types::{ChunkId, Kind},
+};
 
 fn written(snapshot: &Snapshot, text: &str) -> Result<Vec<String>> {
     let query = snapshot.lexical_query(text, QuerySyntax::Tantivy)?;
@@ -147,6 +150,97 @@ fn every_language_finds_its_own() {
         let query = snapshot.lexical_query(empty, QuerySyntax::Plain).unwrap();
         assert!(query.is_empty());
         assert_eq!(snapshot.lexical(&query, 5, None).unwrap(), []);
+    }
+}
+
+/// One chunk that was taken for another language has stems that no other has. They are no rarer for it than the word.
+#[test]
+fn a_stray_language_does_not_lead() {
+    let dir = tempfile::tempdir().unwrap();
+    let index = create(dir.path(), None);
+    let mut writer = writer(&index);
+    for i in 0..40 {
+        let text = format!("Automatic indexing and information retrieval evaluation, part {i}");
+        put(&mut writer, source(&format!("-{i}")), Some("en"), &[&text]);
+    }
+    let best = "Costs of automatic indexing and information retrieval evaluation";
+    put(&mut writer, source("best"), Some("en"), &[best]);
+    let stray = "In a long study rules for automatic indexing were derived, and criteria of many sorts for information systems, \
+                 their retrieval programs and the evaluation of both by people who know them";
+    put(&mut writer, source("stray"), Some("da"), &[stray]);
+    put(&mut writer, source("unknown"), Some("zh"), &[stray]);
+    writer.commit().unwrap();
+    // The stemmers differ, or this would prove nothing.
+    assert_ne!(Stems::of(Some("da")).stem("indexing"), Stems::of(Some("en")).stem("indexing"));
+    let text = "costs automatic indexing information retrieval evaluation";
+    for syntax in [QuerySyntax::Plain, QuerySyntax::Tantivy] {
+        let snapshot = writer.snapshot();
+        let query = snapshot.lexical_query(text, syntax).unwrap();
+        let found = snapshot.lexical(&query, 50, None).unwrap();
+        let ids: Vec<ChunkId> = found.iter().map(|(id, _)| *id).collect();
+        let scores: Vec<f32> = found.iter().map(|(_, score)| *score).collect();
+        assert_eq!(snapshot.lexical_scores(&query, &ids).unwrap(), scores, "{syntax:?}");
+        let paths: Vec<String> = snapshot.chunks(&ids).unwrap().into_iter().map(|chunk| chunk.unwrap().path).collect();
+        assert_eq!(paths[0], "best", "{syntax:?}");
+        let place = |path: &str| paths.iter().position(|p| p == path).unwrap();
+        assert!(place("stray") > 20 && place("unknown") > 20, "{syntax:?}: {paths:?}");
+    }
+    // A language still finds its own, however few its chunks are.
+    put(&mut writer, source("de"), Some("de"), &["Die Häuser der Städte wurden verkauft"]);
+    writer.commit().unwrap();
+    let query = writer.snapshot().lexical_query("haus verkaufen indexing", QuerySyntax::Plain).unwrap();
+    let best = writer.snapshot().lexical(&query, 1, None).unwrap();
+    assert_eq!(writer.snapshot().chunk(best[0].0).unwrap().unwrap().path, "de");
+}
+
+#[test]
+fn letters_that_are_written_in_several_ways() {
+    let dir = tempfile::tempdir().unwrap();
+    let index = create(dir.path(), None);
+    let mut writer = writer(&index);
+    let texts = [
+        ("tr", "tr", "İstanbul'un IŞIK dolu kapıları açıktır"),
+        ("ar", "ar", "أحمد في المَدْرَسَة الكبيرة ومؤســسة"),
+        ("fa", "fa", "کتابهای یک نویسنده"),
+        ("lo", "lo", "ປະເທດລາວມີພູເຂົາຫຼາຍ"),
+        ("km", "km", "ប្រទេសកម្ពុជាមានប្រាសាទ"),
+        ("my", "my", "မြန်မာနိုင်ငံတွင်စေတီများရှိသည်"),
+        ("th", "th", "ประเทศไทยมีวัดมากมาย"),
+        ("hi", "hi", "हिन्दी की किताबें"),
+        ("fr", "fr", "L\u{2019}E\u{301}COLE est fermée"),
+    ];
+    for (name, lang, text) in texts {
+        put(&mut writer, source(name), Some(lang), &[text]);
+    }
+    writer.commit().unwrap();
+    let snapshot = writer.snapshot();
+    for (text, want) in [
+        ("istanbul", "tr"),
+        ("İSTANBUL", "tr"),
+        ("Istanbul", "tr"),
+        ("i\u{307}stanbul", "tr"),
+        ("ışık", "tr"),
+        ("işik", "tr"),
+        ("kapı", "tr"),
+        // With and without hamza, marks of vowels and stretched letters.
+        ("احمد", "ar"),
+        ("مدرسة", "ar"),
+        ("المدرسة", "ar"),
+        ("مؤسسة", "ar"),
+        ("کتاب", "fa"),
+        ("ພູເຂົາ", "lo"),
+        ("ប្រាសាទ", "km"),
+        ("စေတီ", "my"),
+        ("วัด", "th"),
+        ("किताबें", "hi"),
+        ("école", "fr"),
+    ] {
+        for syntax in [QuerySyntax::Plain, QuerySyntax::Tantivy] {
+            let query = snapshot.lexical_query(text, syntax).unwrap();
+            let best = snapshot.lexical(&query, 1, None).unwrap();
+            let path = best.first().map(|(id, _)| snapshot.chunk(*id).unwrap().unwrap().path);
+            assert_eq!(path.as_deref(), Some(want), "{text} {syntax:?}");
+        }
     }
 }
 

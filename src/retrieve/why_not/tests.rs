@@ -34,7 +34,7 @@ fn each_reason_is_told_from_the_others() {
     type Wanted<'w> = &'w dyn Fn(&Kept) -> bool;
     let cases: [(&str, Query, Wanted<'_>); 7] = [
         ("far.md", Query { mode: Mode::Lexical, ..asked() }, &|kept| *kept == Kept::NoWord),
-        ("far.md", asked(), &|kept| matches!(kept, Kept::Depth { depth: 100 })),
+        ("far.md", asked(), &|kept| matches!(kept, Kept::Depth { depth: 100, k: Some(101..) })),
         ("first.md", Query { filter: Some("path:many.txt".into()), ..asked() }, &|kept| *kept == Kept::Filter),
         (
             "first.md",
@@ -65,6 +65,16 @@ fn the_rank_that_is_told_is_the_one_that_shows_it() {
         assert!(why(&house, path, &Query { k, ..asked.clone() }).found.is_some(), "{path} {k}");
         assert!(why(&house, path, &Query { k: k - 1, ..asked.clone() }).found.is_none(), "{path} {k}");
     }
+}
+
+/// A chunk that no leg brings may stand further down together than in the better of its legs.
+#[test]
+fn the_depth_that_is_told_shows_it() {
+    let house = house();
+    let asked = Query { duplicates: true, ..text("harbour berth") };
+    let answer = why(&house, "far.md", &asked);
+    let Some(Kept::Depth { k: Some(k), .. }) = answer.kept else { panic!("{:?}", answer.kept) };
+    assert!(why(&house, "far.md", &Query { k, ..asked }).found.is_some(), "{k}");
 }
 
 #[test]

@@ -218,10 +218,8 @@ fn words_of(
         Kept::Filter => ("filter", "the filter does not allow it".into(), Some("leave out --filter".into())),
         Kept::NoWord => ("no_word", "it holds no word of the query".into(), Some("--mode hybrid".into())),
         Kept::NoVector => ("no_vector", "it has no vector".into(), Some("--mode hybrid".into())),
-        Kept::Depth { depth } => {
-            let explain = answer.best.as_ref().map(|best| &best.explain);
-            let nearest = explain.and_then(|e| [e.lexical_rank, e.dense_rank].into_iter().flatten().min());
-            let remedy = nearest.filter(|&rank| rank <= retrieve::MAX_K).map(|rank| format!("-k {rank}"));
+        Kept::Depth { depth, k } => {
+            let remedy = k.map(|k| format!("-k {k}"));
             ("depth", format!("neither words nor meaning bring it among the first {depth}; {numbered}"), remedy)
         }
         Kept::Approximate => {
