@@ -20,6 +20,7 @@ mod syntax;
 use tantivy::Searcher;
 
 pub(super) use directory::{DurableDirectory, seal};
+pub use marks::Marker;
 pub use query::LexicalQuery;
 
 /// The longest query, in bytes.

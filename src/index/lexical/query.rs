@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tantivy::{
-    Searcher, Term,
+    Searcher, SegmentReader, Term,
+    postings::TermInfo,
     query::{BooleanQuery, BoostQuery, Occur, Query, TermQuery},
     schema::{Field, IndexRecordOption},
 };
@@ -52,6 +53,10 @@ pub(super) struct Clause {
     pub(super) boost: f64,
     /// `boost` × idf × (k1 + 1).
     pub(super) weight: f64,
+    /// In how many documents it is.
+    pub(super) df: u64,
+    /// Where its postings are, a segment each: a term is looked up once.
+    pub(super) places: Vec<Option<TermInfo>>,
 }
 
 impl LexicalQuery {
@@ -70,10 +75,14 @@ impl LexicalQuery {
         &self.unknown
     }
 
+    /// All its terms.
+    pub(super) fn clauses(&self) -> impl Iterator<Item = &Clause> {
+        self.groups.iter().flat_map(|group| &group.clauses).chain(&self.stop_words)
+    }
+
     /// The query for tantivy's scorers: a sum over all terms.
     pub(super) fn union(&self) -> Box<dyn Query> {
-        let clauses = self.groups.iter().flat_map(|group| &group.clauses).chain(&self.stop_words);
-        let clauses = clauses.map(|clause| {
+        let clauses = self.clauses().map(|clause| {
             let query = Box::new(TermQuery::new(clause.term.clone(), IndexRecordOption::WithFreqs));
             let query: Box<dyn Query> = match clause.boost {
                 1.0 => query,
@@ -152,10 +161,14 @@ fn clause(
     statistics: Statistics,
 ) -> tantivy::Result<(Option<Clause>, u64)> {
     let term = Term::from_field_text(field, word);
-    let df = searcher.doc_freq(&term)?;
+    let place = |reader: &SegmentReader| -> tantivy::Result<Option<TermInfo>> {
+        Ok(reader.inverted_index(field)?.get_term_info(&term)?)
+    };
+    let places = searcher.segment_readers().iter().map(place).collect::<tantivy::Result<Vec<_>>>()?;
+    let df = places.iter().flatten().map(|place| u64::from(place.doc_freq)).sum();
     let boost = boost * f64::from(n);
     let weight = boost * statistics.idf(df) * (K1 + 1.0);
-    Ok(((df > 0).then_some(Clause { term, boost, weight }), df))
+    Ok(((df > 0).then_some(Clause { term, boost, weight, df, places }), df))
 }
 
 /// The distinct stems of a word.
