@@ -15,6 +15,7 @@ use std::{
 };
 
 use super::{
+    asked::Asked,
     failure::{Failure, Result},
     files::Files,
     politeness::Polite,
@@ -48,12 +49,15 @@ pub struct House {
     held: RwLock<Option<Held>>,
     opening: Mutex<()>,
     writes: Mutex<Option<Arc<Writes>>>,
+    /// By the folder of its space: the embedder, and the vectors of what was asked here.
+    asked: Mutex<Option<(String, Arc<dyn Embedder>)>>,
     /// By whether documents and memories may be changed.
     pub tools: Mutex<HashMap<bool, (mcp::Server, mcp::HttpService)>>,
 }
 
 #[derive(Clone)]
 struct Held {
+    index: Index,
     mark: Mark,
     snapshot: Snapshot,
 }
@@ -67,6 +71,7 @@ impl House {
             held: RwLock::new(None),
             opening: Mutex::new(()),
             writes: Mutex::new(None),
+            asked: Mutex::new(None),
             tools: Mutex::default(),
         }
     }
@@ -77,8 +82,15 @@ impl House {
 
     /// The newest generation, or the one before it while somebody else opens it. Blocks for the milliseconds of an opening.
     pub fn snapshot(&self) -> Result<Snapshot> {
+        let held = self.held();
+        // What is held was checked when it was opened: as long as nothing was committed, it is what there is.
+        if let Some(held) = &held
+            && held.index.mark().is_ok_and(|mark| mark == held.mark)
+        {
+            return Ok(held.snapshot.clone());
+        }
         let mark = Index::open(&self.dir)?.mark()?;
-        match self.held() {
+        match held {
             Some(held) if held.mark == mark => Ok(held.snapshot),
             Some(held) => match self.opening.try_lock() {
                 Ok(_opening) => self.open(),
@@ -107,14 +119,27 @@ impl House {
         // Before the snapshot: a commit that comes between is seen at the next look.
         let mark = index.mark()?;
         let snapshot = index.snapshot()?;
-        *self.held.write().unwrap_or_else(PoisonError::into_inner) = Some(Held { mark, snapshot: snapshot.clone() });
+        *self.held.write().unwrap_or_else(PoisonError::into_inner) =
+            Some(Held { index, mark, snapshot: snapshot.clone() });
         Ok(snapshot)
     }
 
     /// The embedder of a snapshot's space; `None`: it has no vectors, or words alone are asked for.
     pub fn embedder(&self, state: &State, snapshot: &Snapshot, mode: Mode) -> Result<Option<Arc<dyn Embedder>>> {
-        let space = snapshot.space().filter(|_| mode != Mode::Lexical);
-        space.map(|space| state.embedder(space)).transpose()
+        let Some(space) = snapshot.space().filter(|_| mode != Mode::Lexical) else { return Ok(None) };
+        let folder = space.folder();
+        let known = || self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, embedder)) = known().as_ref().filter(|(of, _)| *of == folder) {
+            return Ok(Some(Arc::clone(embedder)));
+        }
+        // Opening a model takes its time, and only who needs it waits.
+        let embedder: Arc<dyn Embedder> = Arc::new(Asked::new(state.embedder(space)?));
+        let mut known = known();
+        let (_, embedder) = match known.take().filter(|(of, _)| *of == folder) {
+            Some(first) => known.insert(first),
+            None => known.insert((folder, embedder)),
+        };
+        Ok(Some(Arc::clone(embedder)))
     }
 
     /// As [`embedder`](Self::embedder), for what is added: it lets searches go first.
