@@ -6,6 +6,8 @@ pub mod client;
 pub mod current;
 pub mod hints;
 #[cfg(feature = "serve")]
+mod host;
+#[cfg(feature = "serve")]
 pub mod mcp;
 pub mod memory;
 pub mod models;
