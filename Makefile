@@ -3,7 +3,7 @@
 CARGO ?= cargo
 SHELL := /bin/bash
 
-.PHONY: help demo test check bench bench-vectors bench-quality corpus-report soak test-kernels fuzz deny deps clean
+.PHONY: help demo test check bench bench-vectors bench-serve bench-quality corpus-report soak test-kernels fuzz deny deps clean
 
 help:
 	@echo "make demo    build it, ingest sample-docs/ into a temporary index, ask it something"
@@ -11,6 +11,7 @@ help:
 	@echo "make check   formatting, lints and docs, as CI wants them"
 	@echo "make bench   the benches"
 	@echo "make bench-vectors   the vector core beside other engines: table and plots (see docs/vectors.md)"
+	@echo "make bench-serve     the server under load: the table of docs/load.md (SMALL=1: a small collection, short runs)"
 	@echo "make bench-quality   retrieval on the collections of EVAL, beside its goals: docs/quality.md (ONLY=cranfield,cisi: a part)"
 	@echo "make corpus-report   what the readers of each format find in real documents (../shared/corpus), and cost"
 	@echo "make test-kernels    the kernels of CPUs that this one is not, in emulators"
@@ -47,6 +48,12 @@ bench-vectors:
 	.venv-bench/bin/pip install -q numpy matplotlib hnswlib faiss-cpu usearch rabitqlib turbovec qdrant-edge-py zvec pyvsag onnxruntime tokenizers
 	test -d $(VEC) || env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE .venv-bench/bin/python ../shared/bench/make_vectors.py --out $(VEC)
 	.venv-bench/bin/python scripts/bench_vectors.py --vec $(VEC) --steps query,filters,churn,merge,cold --queries query,query_short
+
+SMALL ?=
+bench-serve:
+	$(CARGO) bench --locked --bench serve -- load $(if $(SMALL),--chunks 5000 --seconds 2)
+	$(CARGO) bench --locked --bench serve -- density $(if $(SMALL),--tenants 3 --chunks 1000 --questions 40)
+	$(CARGO) bench --locked --bench proxy $(if $(SMALL),-- --seconds 2)
 
 # Collections: a folder with one folder each, of corpus.jsonl.gz, queries.jsonl and qrels.tsv.
 EVAL ?= ../shared/eval

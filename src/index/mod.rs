@@ -37,7 +37,7 @@ pub const FORMAT: u32 = layout::FORMAT;
 pub use error::{Error, Result};
 pub use facets::{Counts, Facets};
 pub use filter::{Allowed, Compare, Fact, Filter};
-pub use lexical::LexicalQuery;
+pub use lexical::{LexicalQuery, Marker};
 pub use record::{ChunkRecord, NewChunk, Problem, SourceRecord, Status};
 pub use respace::{NewSpace, SpaceRow};
 pub use room::Room;

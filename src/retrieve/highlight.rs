@@ -3,11 +3,11 @@
 use std::ops::Range;
 
 use super::snippet::Mark;
-use crate::index::{ChunkRecord, LexicalQuery};
+use crate::index::{ChunkRecord, Marker};
 
 /// The words of a chunk's text that the query asks for, in the order of the text.
-pub(super) fn marks(query: &LexicalQuery, chunk: &ChunkRecord) -> Vec<Mark> {
-    let marks = query.marks(&chunk.text, chunk.lang.as_deref());
+pub(super) fn marks(marker: &mut Marker<'_>, chunk: &ChunkRecord) -> Vec<Mark> {
+    let marks = marker.marks(&chunk.text, chunk.lang.as_deref());
     marks.into_iter().map(|(range, term)| Mark { range, term }).collect()
 }
 

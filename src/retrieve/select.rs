@@ -59,7 +59,7 @@ pub(super) struct Chosen {
     pub passed: Vec<(ChunkId, Passed)>,
 }
 
-/// Chooses at most `k` of a list that is sorted best first. Loads as many records as are needed, `k` at a time.
+/// Chooses at most `k` of a list that is sorted best first. Loads as many records as are needed, and one to see the end.
 pub(super) fn choose(snapshot: &Snapshot, fused: &[Fused], choice: Choice) -> Result<Chosen> {
     match choice.mmr {
         Some(lambda) => {
@@ -84,13 +84,14 @@ fn scaled(fused: &[Fused]) -> Vec<f32> {
     fused.iter().map(|fused| if best > 0.0 { fused.score / best } else { 0.0 }).collect()
 }
 
-/// Takes from an order until there are `k` results. A candidate that is passed over makes room for the next one.
+/// Takes from an order until there are `k` results. A candidate that is passed over makes room for the next one. After the
+/// last result the order is read on, a record at a time, as long as what comes is a copy of a result.
 fn take(snapshot: &Snapshot, mut order: impl Iterator<Item = Fused>, choice: Choice) -> Result<Chosen> {
     let mut chosen = Chosen::default();
     let mut of_source = HashMap::new();
     let mut taken = Taken::default();
     loop {
-        let batch: Vec<Fused> = order.by_ref().take(choice.k).collect();
+        let batch: Vec<Fused> = order.by_ref().take(choice.k.saturating_sub(chosen.results.len()).max(1)).collect();
         if batch.is_empty() {
             return Ok(chosen);
         }

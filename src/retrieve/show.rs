@@ -12,7 +12,7 @@ use super::{
     suspicion::suspicions,
 };
 use crate::{
-    index::{LexicalQuery, Snapshot},
+    index::{LexicalQuery, Marker, Snapshot},
     types::Freshness,
 };
 
@@ -28,14 +28,16 @@ pub(super) struct Shown<'a> {
 
 impl Shown<'_> {
     pub fn hits(&self, results: Vec<Selected>) -> Result<Vec<Hit>> {
-        results.into_iter().zip(1..).map(|(result, rank)| self.hit(rank, result)).collect()
+        let mut marker = self.words.marker();
+        results.into_iter().zip(1..).map(|(result, rank)| self.hit(rank, result, &mut marker)).collect()
     }
 
-    fn hit(&self, rank: usize, Selected { fused, chunk, copies, duplicates }: Selected) -> Result<Hit> {
+    fn hit(&self, rank: usize, selected: Selected, marker: &mut Marker<'_>) -> Result<Hit> {
+        let Selected { fused, chunk, copies, duplicates } = selected;
         let Fused { candidate, score, .. } = fused;
         let coverage = self.coverage.get(candidate.id);
         let (before, after) = around(self.snapshot, &chunk, self.query)?;
-        let marks = if self.query.snippets { highlight::marks(self.words, &chunk) } else { Vec::new() };
+        let marks = if self.query.snippets { highlight::marks(marker, &chunk) } else { Vec::new() };
         Ok(Hit {
             rank,
             score,

@@ -65,8 +65,16 @@ impl<'s> Files<'s> {
         found
     }
 
+    /// Whether any source can have a file here. Where none can, no record has to be read to say that all are fresh.
+    fn is_home_to_any(&self) -> bool {
+        self.home.is_some() || self.snapshot.roots().values().any(|root| Path::new(root).is_dir())
+    }
+
     /// Marks the results of a query.
     pub fn mark(mut self, hits: &mut Hits) {
+        if !self.is_home_to_any() {
+            return;
+        }
         for hit in &mut hits.hits {
             hit.freshness = self.by_id(hit.chunk.source);
         }

@@ -7,6 +7,8 @@ pub mod current;
 pub mod files;
 pub mod hints;
 #[cfg(feature = "serve")]
+mod host;
+#[cfg(feature = "serve")]
 pub mod mcp;
 pub mod memory;
 pub mod models;

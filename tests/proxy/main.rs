@@ -11,6 +11,7 @@ mod llm_double;
 mod clients;
 mod exact;
 mod flights;
+mod leaks;
 mod pass;
 mod process;
 mod semantic;

@@ -94,6 +94,34 @@ impl Drop for Program {
 }
 
 #[tokio::test]
+async fn n14_the_proxy_speaks_tls() {
+    let dir = tempfile::tempdir().unwrap();
+    let behind = Behind::chatting();
+    let file = |name: &str| format!("{}/tests/fixtures/tls/{name}", env!("CARGO_MANIFEST_DIR"));
+    let flags = ["--tls-cert", &file("cert.pem"), "--tls-key", &file("key.pem")];
+    let program = Program::start(dir.path(), &behind.url, &flags);
+    assert!(program.url.starts_with("https://127.0.0.1:"), "{}", program.url);
+    let authority = reqwest::Certificate::from_pem(&std::fs::read(file("ca.pem")).unwrap()).unwrap();
+    let trusting = rag::model::http::client(false, true, Duration::from_secs(5), |builder| {
+        builder.tls_certs_merge([authority.clone()])
+    });
+    let trusting = trusting.unwrap();
+    for want in ["miss", "hit"] {
+        let ask = trusting.post(format!("{}/chat/completions", program.url)).json(&question("over TLS"));
+        assert_eq!(got(ask).await.cache(), want);
+    }
+    // Who does not know the authority, or speaks no TLS, is told nothing.
+    let ask = |url: String| new_client().post(url + "/chat/completions").json(&question("over TLS")).send();
+    assert!(ask(program.url.clone()).await.is_err());
+    assert!(ask(program.url.replace("https", "http")).await.is_err());
+    assert_eq!(behind.calls(), 1);
+    drop(program);
+    let half =
+        rag(dir.path(), &["proxy", "--upstream", &behind.url, "--tls-cert", &file("cert.pem")]).output().unwrap();
+    assert_eq!(half.status.code(), Some(2));
+}
+
+#[tokio::test]
 async fn hits_survive_kill_9() {
     let dir = tempfile::tempdir().unwrap();
     let behind = Behind::chatting();

@@ -55,6 +55,12 @@ pub struct Args {
     /// Answer under this host name too (can be repeated)
     #[arg(long, value_name = "NAME")]
     allowed_host: Vec<String>,
+    /// Speak TLS with this certificate (PEM)
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// The key of the certificate (PEM)
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
     /// Let keys travel unencrypted to a server on another machine
     #[arg(long)]
     allow_plaintext: bool,
@@ -110,7 +116,7 @@ mod with {
     use serde_json::json;
 
     use super::{Args, Context, Failure, folder};
-    use crate::cli::{backend, env, exit, output::sanitize, signals};
+    use crate::cli::{backend, commands::serve::tls, env, exit, output::sanitize, signals};
 
     pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
         let config = &context.config;
@@ -140,8 +146,10 @@ mod with {
                 Some(threshold) => Some((threshold, embedder()?)),
                 None => None,
             },
+            tls: tls(args.tls_cert.as_deref(), args.tls_key.as_deref())?,
             ..Options::new(upstream, folder(args.cache_dir.clone())?)
         };
+        let scheme = if options.tls.is_some() { "https" } else { "http" };
         let listener = bind(&args.listen, !client_keys.is_empty(), args.insecure).map_err(failure)?;
         let options = Options { client_keys, ..options };
         let cancel = Cancel::default();
@@ -163,7 +171,7 @@ mod with {
                 ));
             }
             screen.note(&format!(
-                "listening on http://{}/v1 for {}; {} answers in `{}`",
+                "listening on {scheme}://{}/v1 for {}; {} answers in `{}`",
                 ready.address,
                 ready.upstream,
                 ready.cache.entries,
@@ -171,7 +179,7 @@ mod with {
             ));
             if screen.json {
                 let line = json!({
-                    "schema": "rag.proxy.ready/1", "url": format!("http://{}/v1", ready.address), "upstream": ready.upstream,
+                    "schema": "rag.proxy.ready/1", "url": format!("{scheme}://{}/v1", ready.address), "upstream": ready.upstream,
                     "entries": ready.cache.entries,
                 });
                 told = screen.print_json(&line);

@@ -11,13 +11,57 @@ use super::{
 };
 
 impl LexicalQuery {
-    /// The words of a text that the query asks for: byte ranges in order, none overlapping, each with its place in
-    /// [`words`](Self::words). Words are equal if their stems in `lang` are; a name is marked whole for any of its parts.
-    /// O(text + query).
+    /// The words of a text that the query asks for: see [`Marker::marks`].
     pub fn marks(&self, text: &str, lang: Option<&str>) -> Vec<(Range<usize>, usize)> {
+        self.marker().marks(text, lang)
+    }
+
+    /// For several texts.
+    pub fn marker(&self) -> Marker<'_> {
+        Marker { query: self, tongues: Vec::new() }
+    }
+}
+
+/// Finds the words of a query in texts. Texts of a collection share most of their words, so each word is stemmed once.
+pub struct Marker<'q> {
+    query: &'q LexicalQuery,
+    /// By language; there are few.
+    tongues: Vec<(Option<String>, Tongue)>,
+}
+
+impl Marker<'_> {
+    /// The words of a text that the query asks for: byte ranges in order, none overlapping, each with its place in
+    /// [`words`](LexicalQuery::words). Words are equal if their stems in `lang` are; a name is marked whole for any of its
+    /// parts. O(text + query).
+    pub fn marks(&mut self, text: &str, lang: Option<&str>) -> Vec<(Range<usize>, usize)> {
+        let at = self.tongues.iter().position(|(known, _)| known.as_deref() == lang).unwrap_or_else(|| {
+            self.tongues.push((lang.map(str::to_owned), Tongue::new(self.query, lang)));
+            self.tongues.len() - 1
+        });
+        let mut marks = Marks { text, tongue: &mut self.tongues[at].1, found: Vec::new() };
+        let mut rest = 0;
+        while let Some((start, end)) = next_run(text, rest) {
+            marks.run(start, end);
+            rest = end;
+        }
+        marks.found
+    }
+}
+
+/// A query as one language reads it.
+struct Tongue {
+    stems: Stems,
+    /// Form of a word of the query → its place.
+    known: HashMap<String, usize>,
+    /// What words of texts came to.
+    seen: HashMap<String, Option<usize>>,
+}
+
+impl Tongue {
+    fn new(query: &LexicalQuery, lang: Option<&str>) -> Self {
         let stems = Stems::of(lang);
-        let mut known: HashMap<String, usize> = HashMap::with_capacity(self.words().len());
-        for (place, word) in self.words().iter().enumerate() {
+        let mut known: HashMap<String, usize> = HashMap::with_capacity(query.words().len());
+        for (place, word) in query.words().iter().enumerate() {
             // What comes first of a word is the word itself; its parts are words of their own.
             let mut first = None;
             read(word, &stems, &mut |form| {
@@ -28,13 +72,27 @@ impl LexicalQuery {
                 known.entry(form).or_insert(place);
             }
         }
-        let mut marks = Marks { text, known, stems, found: Vec::new() };
-        let mut rest = 0;
-        while let Some((start, end)) = next_run(text, rest) {
-            marks.run(start, end);
-            rest = end;
+        Self { stems, known, seen: HashMap::new() }
+    }
+
+    /// The place of the first of a piece's forms that is asked for.
+    fn place(&mut self, piece: &str) -> Option<usize> {
+        if let Some(place) = self.seen.get(piece) {
+            return *place;
         }
-        marks.found
+        let place = self.find(piece, false);
+        self.seen.insert(piece.to_owned(), place);
+        place
+    }
+
+    /// As [`place`](Self::place), without remembering it. `first_only`: of the piece itself, not of its parts.
+    fn find(&self, piece: &str, first_only: bool) -> Option<usize> {
+        let mut place = None;
+        read(piece, &self.stems, &mut |form| {
+            place = self.known.get(form).copied();
+            place.is_some() || first_only
+        });
+        place
     }
 }
 
@@ -50,9 +108,7 @@ fn read(text: &str, stems: &Stems, each: &mut dyn FnMut(&str) -> bool) {
 
 struct Marks<'a> {
     text: &'a str,
-    /// Form of a word of the query → its place.
-    known: HashMap<String, usize>,
-    stems: Stems,
+    tongue: &'a mut Tongue,
     found: Vec<(Range<usize>, usize)>,
 }
 
@@ -94,12 +150,9 @@ impl Marks<'_> {
     /// Marks a piece if any of its forms is asked for (`first_only`: itself, not its parts), or what an earlier mark leaves
     /// of it.
     fn mark(&mut self, start: usize, end: usize, first_only: bool) {
-        let Self { text, known, stems, found } = self;
-        let mut place = None;
-        read(&text[start..end], stems, &mut |form| {
-            place = known.get(form).copied();
-            place.is_some() || first_only
-        });
+        let Self { text, tongue, found } = self;
+        let piece = &text[start..end];
+        let place = if first_only { tongue.find(piece, true) } else { tongue.place(piece) };
         let start = found.last().map_or(start, |(last, _)| last.end.max(start));
         if let Some(place) = place.filter(|_| start < end) {
             found.push((start..end, place));

@@ -22,6 +22,7 @@ pub(super) mod terms;
 use tantivy::Searcher;
 
 pub(super) use directory::{DurableDirectory, seal};
+pub use marks::Marker;
 pub use query::LexicalQuery;
 
 /// The longest query, in bytes.

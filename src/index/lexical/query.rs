@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tantivy::{
-    Searcher, Term,
+    Searcher, SegmentReader, Term,
+    postings::TermInfo,
     query::{BooleanQuery, BoostQuery, Occur, Query, TermQuery},
     schema::{Field, IndexRecordOption},
 };
@@ -52,6 +53,16 @@ pub(super) struct Clause {
     pub(super) boost: f64,
     /// Field boost × count in the query × idf of the word × (k1 + 1).
     pub(super) weight: f64,
+    pub(super) places: Places,
+}
+
+/// Where a term is: looked up once a query.
+#[derive(Clone, Default)]
+pub(super) struct Places {
+    /// In how many documents it is.
+    pub(super) df: u64,
+    /// Its postings, a segment each.
+    pub(super) postings: Vec<Option<TermInfo>>,
 }
 
 impl LexicalQuery {
@@ -70,10 +81,14 @@ impl LexicalQuery {
         &self.unknown
     }
 
+    /// All its terms.
+    pub(super) fn clauses(&self) -> impl Iterator<Item = &Clause> {
+        self.groups.iter().flat_map(|group| &group.clauses).chain(&self.stop_words)
+    }
+
     /// The query for tantivy's scorers: a sum over all terms.
     pub(super) fn union(&self) -> Box<dyn Query> {
-        let clauses = self.groups.iter().flat_map(|group| &group.clauses).chain(&self.stop_words);
-        Box::new(BooleanQuery::new(clauses.map(|clause| (Occur::Should, clause.query())).collect()))
+        Box::new(BooleanQuery::new(self.clauses().map(|clause| (Occur::Should, clause.query())).collect()))
     }
 }
 
@@ -132,9 +147,10 @@ impl Words {
             *asked.entry(word).or_default() += 1;
         }
         let counts = rarity.counts(FIELDS.exact, asked.keys().copied())?;
-        let clause = |(word, df): (&str, u64)| {
+        let clause = |(word, places): (&str, Places)| {
             let n = asked.get(word).copied().unwrap_or_default();
-            rarity.clause(FIELDS.exact, word, EXACT_BOOST * f64::from(n), df, df)
+            let df = places.df;
+            rarity.clause(FIELDS.exact, word, EXACT_BOOST * f64::from(n), places, df)
         };
         Ok(counts.into_iter().filter_map(clause).collect())
     }
@@ -148,35 +164,39 @@ pub(super) struct Rarity<'a> {
 }
 
 impl Rarity<'_> {
-    /// In how many chunks each of the terms is.
+    /// Where each of the terms is.
     fn counts<'t>(
         self,
         field: Field,
         terms: impl IntoIterator<Item = &'t str>,
-    ) -> tantivy::Result<BTreeMap<&'t str, u64>> {
-        let mut counts = BTreeMap::new();
-        for word in terms {
-            counts.insert(word, self.searcher.doc_freq(&Term::from_field_text(field, word))?);
-        }
-        Ok(counts)
+    ) -> tantivy::Result<BTreeMap<&'t str, Places>> {
+        terms.into_iter().map(|word| Ok((word, self.places(&Term::from_field_text(field, word))?))).collect()
     }
 
-    /// A term that is in `df` chunks and is as rare as one in `kin` of them; `None` if no chunk has it.
-    fn clause(self, field: Field, word: &str, boost: f64, df: u64, kin: u64) -> Option<Clause> {
-        let (own, rarity) = (self.statistics.idf(df), self.statistics.idf(kin));
-        let clause = || Clause {
-            term: Term::from_field_text(field, word),
-            boost: boost * (rarity / own),
-            weight: boost * rarity * (K1 + 1.0),
+    fn places(self, term: &Term) -> tantivy::Result<Places> {
+        let place = |reader: &SegmentReader| -> tantivy::Result<Option<TermInfo>> {
+            Ok(reader.inverted_index(term.field())?.get_term_info(term)?)
         };
-        (df > 0).then(clause)
+        let postings = self.searcher.segment_readers().iter().map(place).collect::<tantivy::Result<Vec<_>>>()?;
+        let df = postings.iter().flatten().map(|info| u64::from(info.doc_freq)).sum();
+        Ok(Places { df, postings })
+    }
+
+    /// A term that is as rare as one in `kin` chunks; `None` if no chunk has it.
+    fn clause(self, field: Field, word: &str, boost: f64, places: Places, kin: u64) -> Option<Clause> {
+        if places.df == 0 {
+            return None;
+        }
+        let (own, rarity) = (self.statistics.idf(places.df), self.statistics.idf(kin));
+        let (term, weight) = (Term::from_field_text(field, word), boost * rarity * (K1 + 1.0));
+        Some(Clause { term, boost: boost * (rarity / own), weight, places })
     }
 
     /// The stems of one word, each weighing as the most frequent of them does: see [`Family::kin`].
     pub(super) fn stems(self, field: Field, forms: &BTreeSet<String>, boost: f64) -> tantivy::Result<Vec<Clause>> {
         let counts = self.counts(field, forms.iter().map(String::as_str))?;
-        let kin = counts.values().copied().max().unwrap_or(0);
-        Ok(counts.into_iter().filter_map(|(word, df)| self.clause(field, word, boost, df, kin)).collect())
+        let kin = counts.values().map(|places| places.df).max().unwrap_or(0);
+        Ok(counts.into_iter().filter_map(|(word, places)| self.clause(field, word, boost, places, kin)).collect())
     }
 }
 
@@ -251,10 +271,11 @@ impl Families {
                 if exact_only { &[] } else { &[(FIELDS.stem, STEM_BOOST), (FIELDS.title, TITLE_BOOST)] };
             for &(field, boost) in fields {
                 let counts = rarity.counts(field, forms.keys().map(String::as_str))?;
-                let count = |word: &String| counts.get(word.as_str()).copied().unwrap_or(0);
+                let count = |word: &String| counts.get(word.as_str()).map_or(0, |places| places.df);
                 for (word, form) in &forms {
                     let kin = form.kin.iter().map(count).max().unwrap_or(0);
-                    clauses.extend(rarity.clause(field, word, boost * f64::from(form.n), count(word), kin));
+                    let places = counts.get(word.as_str()).cloned().unwrap_or_default();
+                    clauses.extend(rarity.clause(field, word, boost * f64::from(form.n), places, kin));
                     most = most.max(kin);
                 }
             }
@@ -262,9 +283,9 @@ impl Families {
             for (word, n) in &surface {
                 *exact.entry(analyzer::term(word).into_owned()).or_default() += n;
             }
-            for (word, df) in rarity.counts(FIELDS.exact, exact.keys().map(String::as_str))? {
-                let n = exact.get(word).copied().unwrap_or_default();
-                clauses.extend(rarity.clause(FIELDS.exact, word, EXACT_BOOST * f64::from(n), df, df));
+            for (word, places) in rarity.counts(FIELDS.exact, exact.keys().map(String::as_str))? {
+                let (n, df) = (exact.get(word).copied().unwrap_or_default(), places.df);
+                clauses.extend(rarity.clause(FIELDS.exact, word, EXACT_BOOST * f64::from(n), places, df));
                 most = most.max(df);
             }
             if clauses.is_empty() {

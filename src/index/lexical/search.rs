@@ -118,7 +118,8 @@ fn bound_error(reader: &SegmentReader, statistics: Statistics) -> tantivy::Resul
 }
 
 fn weight(searcher: &Searcher, statistics: Statistics, query: &LexicalQuery) -> tantivy::Result<Box<dyn Weight>> {
-    let provider = Provider { searcher, statistics };
+    let known = query.clauses().map(|clause| (&clause.term, clause.places.df)).collect();
+    let provider = Provider { searcher, statistics, known };
     let scoring = EnableScoring::enabled_from_statistics_provider(&provider, searcher);
     match &query.written {
         Some(query) => query.weight(scoring),
@@ -182,7 +183,7 @@ pub(in crate::index) fn matches(
     for (segment, range) in by_segment(addresses) {
         let reader = searcher.segment_reader(segment);
         let docs: Vec<DocId> = addresses[range.clone()].iter().map(|address| address.doc_id).collect();
-        evaluate(reader, statistics, query, &docs, &mut matches[range.clone()])?;
+        evaluate(segment as usize, reader, statistics, query, &docs, &mut matches[range.clone()])?;
         if let Some(weight) = &written {
             let mut scorer = weight.scorer(reader, 1.0)?;
             for (&doc, found) in docs.iter().zip(&mut matches[range]) {
@@ -195,6 +196,7 @@ pub(in crate::index) fn matches(
 }
 
 fn evaluate(
+    segment: usize,
     reader: &SegmentReader,
     statistics: Statistics,
     query: &LexicalQuery,
@@ -208,14 +210,14 @@ fn evaluate(
     for group in &query.groups {
         held.fill(false);
         for clause in &group.clauses {
-            add_clause(reader, statistics, clause, docs, &mut scores, &mut held)?;
+            add_clause(segment, reader, statistics, clause, docs, &mut scores, &mut held)?;
         }
         for (covered, _) in covered.iter_mut().zip(&held).filter(|(_, held)| **held) {
             *covered += group.idf;
         }
     }
     for clause in &query.stop_words {
-        add_clause(reader, statistics, clause, docs, &mut scores, &mut held)?;
+        add_clause(segment, reader, statistics, clause, docs, &mut scores, &mut held)?;
     }
     for (i, found) in matches.iter_mut().enumerate() {
         *found =
@@ -226,6 +228,7 @@ fn evaluate(
 
 /// Adds what a term is worth in each document, and marks those that hold it.
 fn add_clause(
+    segment: usize,
     reader: &SegmentReader,
     statistics: Statistics,
     clause: &Clause,
@@ -234,10 +237,9 @@ fn add_clause(
     held: &mut [bool],
 ) -> tantivy::Result<()> {
     let field = clause.term.field();
-    let inverted = reader.inverted_index(field)?;
-    let Some(mut postings) = inverted.read_postings(&clause.term, IndexRecordOption::WithFreqs)? else {
-        return Ok(());
-    };
+    let Some(place) = clause.places.postings.get(segment).and_then(Option::as_ref) else { return Ok(()) };
+    let mut postings =
+        reader.inverted_index(field)?.read_postings_from_terminfo(place, IndexRecordOption::WithFreqs)?;
     let lengths = reader.get_fieldnorms_reader(field)?;
     let mean_length = statistics.mean_length(field);
     for ((&doc, score), held) in docs.iter().zip(scores).zip(held) {

@@ -2,6 +2,8 @@
 //!
 //! Deleted chunks count until a merge drops them, in every figure alike, as tantivy's own statistics do.
 
+use std::collections::HashMap;
+
 use tantivy::{Searcher, Term, query::Bm25StatisticsProvider, schema::Field};
 
 use super::schema::{CHUNK, FIELDS};
@@ -57,6 +59,8 @@ impl Statistics {
 pub(super) struct Provider<'a> {
     pub(super) searcher: &'a Searcher,
     pub(super) statistics: Statistics,
+    /// Terms that were looked up, each with the documents it is in.
+    pub(super) known: HashMap<&'a Term, u64>,
 }
 
 impl Bm25StatisticsProvider for Provider<'_> {
@@ -70,6 +74,7 @@ impl Bm25StatisticsProvider for Provider<'_> {
 
     fn doc_freq(&self, term: &Term) -> tantivy::Result<u64> {
         // Terms of source documents alone may be as many as there are sources, which tantivy asserts against.
-        Ok(self.searcher.doc_freq(term)?.min(self.statistics.chunks))
+        let known = self.known.get(term).copied();
+        Ok(known.map_or_else(|| self.searcher.doc_freq(term), Ok)?.min(self.statistics.chunks))
     }
 }

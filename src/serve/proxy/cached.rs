@@ -187,8 +187,12 @@ async fn alike(
         let near = if look { semantic.nearest(&question, |key| reading.store.has(key)) } else { None };
         let hit = near.and_then(|near| {
             let entry = reading.store.get(&near.key)?;
-            let shaped = Answer::decoded(&entry.payload)?.shaped(shape, prompt_bytes)?;
-            Some(Hit { shaped, age_seconds: entry.age_seconds, similarity: Some(near.similarity) })
+            let shaped = Answer::decoded(&entry.payload).and_then(|answer| answer.shaped(shape, prompt_bytes));
+            if shaped.is_none() {
+                reading.store.delete(&near.key);
+                semantic.forget(&near.key);
+            }
+            Some(Hit { shaped: shaped?, age_seconds: entry.age_seconds, similarity: Some(near.similarity) })
         });
         Some((hit, question))
     });

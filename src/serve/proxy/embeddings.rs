@@ -61,11 +61,16 @@ impl Texts {
         })
     }
 
-    /// The vectors that are here, by text. Reads the disk.
+    /// The vectors that are here, by text. Reads the disk. What cannot be read is not kept any longer: while it is, others
+    /// believe that they need not ask the server.
     fn kept(&self, inner: &Inner) -> Vec<Option<(Vector, u64)>> {
         let read = |key: &Key| {
             let entry = inner.store.get(key)?;
-            Some((Vector::decoded(&entry.payload)?, entry.age_seconds))
+            let vector = Vector::decoded(&entry.payload);
+            if vector.is_none() {
+                inner.store.delete(key);
+            }
+            Some((vector?, entry.age_seconds))
         };
         self.keys.iter().map(read).collect()
     }

@@ -12,6 +12,7 @@ use super::{
     headers::X_RAG_KEY,
     paths::MAX_URI_BYTES,
 };
+use crate::serve::host::without_port;
 
 /// All headers of a request together.
 const MAX_HEADER_BYTES: usize = 16 << 10;
@@ -162,15 +163,9 @@ impl Gate {
     }
 }
 
-/// A host without its port and brackets.
+/// A host's name, however it is spelled.
 fn name_of(host: &str) -> String {
-    let host = match host.strip_prefix('[') {
-        Some(rest) => rest.split(']').next().unwrap_or_default(),
-        None => {
-            host.rsplit_once(':').filter(|(_, port)| port.bytes().all(|b| b.is_ascii_digit())).map_or(host, |(h, _)| h)
-        }
-    };
-    host.trim_end_matches('.').to_ascii_lowercase()
+    without_port(host).trim_end_matches('.').to_ascii_lowercase()
 }
 
 fn is_loopback_name(name: &str) -> bool {

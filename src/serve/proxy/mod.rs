@@ -41,11 +41,14 @@ use std::{
     net::{SocketAddr, TcpListener},
     path::{Path, PathBuf},
     sync::Arc,
-    time::Duration,
+    time::{Duration, Instant},
 };
+
+use tokio::sync::{Semaphore, watch};
 
 use crate::{
     model::{Embedder, http::Key},
+    serve::server::Tls,
     types::Cancel,
 };
 
@@ -79,6 +82,8 @@ pub struct Options {
     pub ca_pem: Vec<u8>,
     /// Answers to questions that mean the same: the least similarity, and who measures it.
     pub semantic: Option<(f32, Arc<dyn Embedder>)>,
+    /// Speak TLS with this certificate.
+    pub tls: Option<Tls>,
     pub clock: Arc<dyn Clock>,
 }
 
@@ -100,6 +105,7 @@ impl Options {
             allow_plaintext: false,
             ca_pem: Vec::new(),
             semantic: None,
+            tls: None,
             clock: Arc::new(SystemClock::default()),
         }
     }
@@ -150,21 +156,28 @@ pub fn serve(options: Options, listener: TcpListener, cancel: &Cancel, on_ready:
         }
         semantic
     });
-    store.say_where(&format!("http://{address}"));
+    let scheme = if options.tls.is_some() { "https" } else { "http" };
+    store.say_where(&format!("{scheme}://{address}"));
     let ready = Ready { address, upstream: upstream.shown(), cache: store.stats(), set_aside: opened.set_aside };
     let gate = gate::Gate::new(options.client_keys.iter().map(Key::expose), &options.allowed_hosts, address);
-    let inner = server::Inner::new(server::Parts {
+    let inner = Arc::new(server::Inner {
         upstream,
         client,
         store,
         secret,
+        flights: flight::Flights::default(),
+        stats: stats::Counters::default(),
         semantic,
         gate,
         allowed: options.allowed,
         own_key: options.own_key,
         max_body_bytes: options.max_body_bytes,
         replay_pace: options.replay_pace,
+        in_flight: Arc::new(Semaphore::new(server::MAX_IN_FLIGHT)),
+        started: Instant::now(),
+        stop: watch::Sender::new(false),
     });
+    let tls = options.tls.map(|tls| tls.without_h2());
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .thread_name("proxy")
@@ -174,7 +187,7 @@ pub fn serve(options: Options, listener: TcpListener, cancel: &Cancel, on_ready:
         let listener = tokio::net::TcpListener::from_std(listener)
             .map_err(|source| Error::Listen { address: address.to_string(), source })?;
         on_ready(&ready);
-        server::run(Arc::clone(&inner), listener, async {
+        server::run(Arc::clone(&inner), listener, tls, async {
             while !cancel.is_asked() {
                 tokio::time::sleep(POLL).await;
             }

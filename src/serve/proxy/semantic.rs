@@ -5,7 +5,7 @@
 //! ([`difference`]: numbers, dates, quotations, negations, names). Not for conversations: one question, no history.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, VecDeque},
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -26,8 +26,40 @@ const MAX_COMPARED: usize = 20_000;
 pub struct Semantic {
     threshold: f32,
     embedder: Arc<dyn Embedder>,
+    known: Mutex<Known>,
+}
+
+#[derive(Default)]
+struct Known {
     /// Questions that differ in nothing but their text, oldest first.
-    groups: Mutex<HashMap<Key, Vec<(Key, Question)>>>,
+    groups: HashMap<Key, VecDeque<(Key, Question)>>,
+    /// Which group a question is in.
+    group_of: HashMap<Key, Key>,
+}
+
+impl Known {
+    fn forget(&mut self, key: &Key) {
+        let Some(of) = self.group_of.remove(key) else { return };
+        let Some(group) = self.groups.get_mut(&of) else { return };
+        group.retain(|(known, _)| known != key);
+        if group.is_empty() {
+            self.groups.remove(&of);
+        }
+    }
+
+    fn learn(&mut self, key: Key, question: Question) {
+        self.forget(&key);
+        let of = question.group;
+        let group = self.groups.entry(of).or_default();
+        group.push_back((key, question));
+        self.group_of.insert(key, of);
+        // The oldest would not be compared any more.
+        if group.len() > MAX_COMPARED
+            && let Some((oldest, _)) = group.pop_front()
+        {
+            self.group_of.remove(&oldest);
+        }
+    }
 }
 
 impl std::fmt::Debug for Semantic {
@@ -56,7 +88,7 @@ pub struct Near {
 impl Semantic {
     /// `threshold`: the least cosine, 0..1.
     pub fn new(threshold: f32, embedder: Arc<dyn Embedder>) -> Self {
-        Self { threshold, embedder, groups: Mutex::default() }
+        Self { threshold, embedder, known: Mutex::default() }
     }
 
     fn space(&self) -> [u8; 8] {
@@ -78,22 +110,29 @@ impl Semantic {
         Some(Question { group, text, vector, space: self.space() })
     }
 
-    /// The nearest question whose answer fits, of those that `is_there` still has.
+    /// The nearest question whose answer fits, of those that `is_there` still has; the newest of equals. O(questions of the
+    /// group); only those that are near are looked for.
     pub fn nearest(&self, question: &Question, is_there: impl Fn(&Key) -> bool) -> Option<Near> {
-        let mut groups = self.groups.lock().unwrap_or_else(PoisonError::into_inner);
-        let group = groups.get_mut(&question.group)?;
-        group.retain(|(key, _)| is_there(key));
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let group = known.groups.get(&question.group)?;
         let mut near: Vec<(f32, &(Key, Question))> = group
             .iter()
             .rev()
-            .take(MAX_COMPARED)
             .map(|known| (cosine(&question.vector, &known.1.vector), known))
             .filter(|(similarity, _)| *similarity >= self.threshold)
             .collect();
         near.sort_by(|a, b| b.0.total_cmp(&a.0));
-        near.into_iter()
-            .find(|(_, (_, known))| difference(&question.text, &known.text).is_none())
-            .map(|(similarity, (key, _))| Near { key: *key, similarity })
+        let (mut gone, mut found) = (Vec::new(), None);
+        for (similarity, (key, other)) in near {
+            if !is_there(key) {
+                gone.push(*key);
+            } else if difference(&question.text, &other.text).is_none() {
+                found = Some(Near { key: *key, similarity });
+                break;
+            }
+        }
+        gone.iter().for_each(|key| known.forget(key));
+        found
     }
 
     /// Remembers a question with the key of its answer. One of another embedder is not remembered.
@@ -101,20 +140,15 @@ impl Semantic {
         if question.space != self.space() || question.vector.len() != self.embedder.space().dim {
             return;
         }
-        let mut groups = self.groups.lock().unwrap_or_else(PoisonError::into_inner);
-        let group = groups.entry(question.group).or_default();
-        group.retain(|(known, _)| *known != key);
-        group.push((key, question));
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).learn(key, question);
     }
 
     pub fn forget(&self, key: &Key) {
-        let mut groups = self.groups.lock().unwrap_or_else(PoisonError::into_inner);
-        groups.values_mut().for_each(|group| group.retain(|(known, _)| known != key));
-        groups.retain(|_, group| !group.is_empty());
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).forget(key);
     }
 
     pub fn clear(&self) {
-        self.groups.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        *self.known.lock().unwrap_or_else(PoisonError::into_inner) = Known::default();
     }
 }
 
@@ -205,6 +239,44 @@ mod tests {
         assert!(single_turn(Endpoint::Responses, body.as_object().unwrap()).is_some());
         let body = json!({"input": [{"role": "user", "content": "q"}]});
         assert!(single_turn(Endpoint::Responses, body.as_object().unwrap()).is_none());
+    }
+
+    #[test]
+    fn questions_are_known_until_they_are_forgotten_or_too_many() {
+        let question = |group: u8, text: &str| Question {
+            group: [group; 32],
+            text: text.into(),
+            vector: vec![1.0, 0.0],
+            space: [2; 8],
+        };
+        let key = |number: usize| {
+            let mut key = [0; 32];
+            key[..8].copy_from_slice(&number.to_le_bytes());
+            key
+        };
+        let mut known = Known::default();
+        for number in 0..MAX_COMPARED + 3 {
+            known.learn(key(number), question(1, "where is the weir"));
+        }
+        // Said again, it is the newest and no second one.
+        known.learn(key(MAX_COMPARED), question(1, "where is the weir"));
+        known.learn(key(1), question(2, "of another group"));
+        assert_eq!((known.groups[&[1; 32]].len(), known.group_of.len()), (MAX_COMPARED, MAX_COMPARED + 1));
+        assert_eq!(known.groups[&[1; 32]].back().map(|(key, _)| *key), Some(key(MAX_COMPARED)));
+        known.forget(&key(0));
+        known.forget(&key(1));
+        assert_eq!((known.groups.len(), known.group_of.len()), (1, MAX_COMPARED));
+
+        let semantic = Semantic::new(0.9, Arc::new(crate::model::fake::FakeEmbedder::new()));
+        for (number, text) in [(7, "where is the weir"), (8, "where is the weir"), (9, "where is weir 4")] {
+            semantic.known.lock().unwrap().learn(key(number), question(3, text));
+        }
+        let asked = question(3, "where is the weir");
+        assert_eq!(semantic.nearest(&asked, |_| true).map(|near| near.key), Some(key(8)));
+        assert_eq!(semantic.nearest(&asked, |other| *other != key(8)).map(|near| near.key), Some(key(7)));
+        // Who was not there is not looked for again.
+        assert_eq!(semantic.nearest(&asked, |_| true).map(|near| near.key), Some(key(7)));
+        assert_eq!(semantic.nearest(&question(4, "where is the weir"), |_| true), None);
     }
 
     #[test]

@@ -10,8 +10,10 @@ use std::{
 use hyper::{Request, body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
+    io::{AsyncRead, AsyncWrite},
     net::TcpListener,
     sync::{Semaphore, watch},
+    time::timeout,
 };
 
 use super::{
@@ -25,7 +27,7 @@ use super::{
     stats::{Counters, bump},
     store::Store,
 };
-use crate::model::http::Key;
+use crate::{model::http::Key, serve::server::Tls};
 
 /// A request's headers must be there by then; an idle connection is closed after the same time.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
@@ -51,46 +53,11 @@ pub struct Inner {
     pub replay_pace: Duration,
     pub in_flight: Arc<Semaphore>,
     pub started: Instant,
-    stop: watch::Sender<bool>,
-}
-
-/// What [`Inner`] is made of, but for what it makes itself.
-pub struct Parts {
-    pub upstream: Upstream,
-    pub client: reqwest::Client,
-    pub store: Store,
-    pub secret: Secret,
-    pub semantic: Option<Semantic>,
-    pub gate: Gate,
-    pub allowed: Allowed,
-    pub own_key: Option<Key>,
-    pub max_body_bytes: usize,
-    pub replay_pace: Duration,
+    /// True: nothing under way may go on.
+    pub stop: watch::Sender<bool>,
 }
 
 impl Inner {
-    pub fn new(parts: Parts) -> Arc<Self> {
-        let Parts { upstream, client, store, secret, semantic, gate, allowed, own_key, max_body_bytes, replay_pace } =
-            parts;
-        Arc::new(Self {
-            upstream,
-            client,
-            store,
-            secret,
-            flights: Flights::default(),
-            stats: Counters::default(),
-            semantic,
-            gate,
-            allowed,
-            own_key,
-            max_body_bytes,
-            replay_pace,
-            in_flight: Arc::new(Semaphore::new(MAX_IN_FLIGHT)),
-            started: Instant::now(),
-            stop: watch::Sender::new(false),
-        })
-    }
-
     /// Keeps an entry; what had to go for it is forgotten everywhere. Writes to the disk. Errors: a word.
     pub fn put(
         &self,
@@ -114,7 +81,7 @@ impl Inner {
 }
 
 /// Serves until `asked` returns; then lets answers under way come to their end for a while.
-pub async fn run(inner: Arc<Inner>, listener: TcpListener, asked: impl Future<Output = ()>) {
+pub async fn run(inner: Arc<Inner>, listener: TcpListener, tls: Option<Tls>, asked: impl Future<Output = ()>) {
     let slots = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let draining = watch::Sender::new(false);
     tokio::pin!(asked);
@@ -130,9 +97,17 @@ pub async fn run(inner: Arc<Inner>, listener: TcpListener, asked: impl Future<Ou
         match accepted {
             (Ok((stream, peer)), Ok(slot)) => {
                 let _ = stream.set_nodelay(true);
-                let (inner, drain) = (Arc::clone(&inner), draining.subscribe());
+                let (inner, drain, tls) = (Arc::clone(&inner), draining.subscribe(), tls.clone());
                 tokio::spawn(async move {
-                    connection(inner, TokioIo::new(stream), peer, drain).await;
+                    match tls {
+                        None => connection(inner, TokioIo::new(stream), peer, drain).await,
+                        // Who does not greet in time, or not in this way, is not answered.
+                        Some(tls) => {
+                            if let Ok(Ok((stream, _))) = timeout(HEADER_TIMEOUT, tls.accept(stream)).await {
+                                connection(inner, TokioIo::new(stream), peer, drain).await;
+                            }
+                        }
+                    }
                     drop(slot);
                 });
             }
@@ -143,14 +118,14 @@ pub async fn run(inner: Arc<Inner>, listener: TcpListener, asked: impl Future<Ou
     drop(listener);
     draining.send_replace(true);
     let all = u32::try_from(MAX_CONNECTIONS).unwrap_or(u32::MAX);
-    let _ = tokio::time::timeout(GRACE, slots.acquire_many(all)).await;
+    let _ = timeout(GRACE, slots.acquire_many(all)).await;
     inner.stop.send_replace(true);
-    let _ = tokio::time::timeout(Duration::from_millis(500), slots.acquire_many(all)).await;
+    let _ = timeout(Duration::from_millis(500), slots.acquire_many(all)).await;
 }
 
 async fn connection(
     inner: Arc<Inner>,
-    io: TokioIo<tokio::net::TcpStream>,
+    io: TokioIo<impl AsyncRead + AsyncWrite + Unpin>,
     peer: SocketAddr,
     mut drain: watch::Receiver<bool>,
 ) {

@@ -27,6 +27,7 @@ use crate::{
     index::Room,
     serve::{
         api::{CONTENTS_TYPE, ErrorType, routes},
+        host::without_port,
         page, wire,
     },
 };
@@ -285,17 +286,6 @@ fn host_of(request: &Request) -> Result<String> {
         (None, None) => return Err(bad("the request names no host")),
     };
     Ok(host.to_ascii_lowercase())
-}
-
-/// The host without its port: `[::1]:80` → `::1`.
-fn without_port(host: &str) -> &str {
-    if let Some(rest) = host.strip_prefix('[') {
-        return rest.split(']').next().unwrap_or(rest);
-    }
-    match host.rsplit_once(':') {
-        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) && !name.contains(':') => name,
-        _ => host,
-    }
 }
 
 fn check_host(state: &State, request: &Request, peer: Option<Peer>) -> Result<()> {

@@ -15,6 +15,7 @@ use std::{
 };
 
 use super::{
+    asked::Asked,
     failure::{Failure, Result},
     politeness::Polite,
     state::State,
@@ -48,6 +49,8 @@ pub struct House {
     held: RwLock<Option<Held>>,
     opening: Mutex<()>,
     writes: Mutex<Option<Arc<Writes>>>,
+    /// By the folder of its space: the embedder, and the vectors of what was asked here.
+    asked: Mutex<Option<(String, Arc<dyn Embedder>)>>,
     /// By whether documents and memories may be changed.
     pub tools: Mutex<HashMap<bool, (mcp::Server, mcp::HttpService)>>,
 }
@@ -75,6 +78,7 @@ impl House {
             held: RwLock::new(None),
             opening: Mutex::new(()),
             writes: Mutex::new(None),
+            asked: Mutex::new(None),
             tools: Mutex::default(),
         }
     }
@@ -120,8 +124,20 @@ impl House {
 
     /// The embedder of a snapshot's space; `None`: it has no vectors, or words alone are asked for.
     pub fn embedder(&self, state: &State, snapshot: &Snapshot, mode: Mode) -> Result<Option<Arc<dyn Embedder>>> {
-        let space = snapshot.space().filter(|_| mode != Mode::Lexical);
-        space.map(|space| state.embedder(space)).transpose()
+        let Some(space) = snapshot.space().filter(|_| mode != Mode::Lexical) else { return Ok(None) };
+        let folder = space.folder();
+        let known = || self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, embedder)) = known().as_ref().filter(|(of, _)| *of == folder) {
+            return Ok(Some(Arc::clone(embedder)));
+        }
+        // Opening a model takes its time, and only who needs it waits.
+        let embedder: Arc<dyn Embedder> = Arc::new(Asked::new(state.embedder(space)?));
+        let mut known = known();
+        let (_, embedder) = match known.take().filter(|(of, _)| *of == folder) {
+            Some(first) => known.insert(first),
+            None => known.insert((folder, embedder)),
+        };
+        Ok(Some(Arc::clone(embedder)))
     }
 
     /// As [`embedder`](Self::embedder), for what is added: it lets searches go first.

@@ -4,6 +4,7 @@
 //! printing; its door fills [`Options`].
 
 mod ask;
+mod asked;
 mod body;
 mod channel;
 mod documents;

@@ -54,8 +54,9 @@ pub fn tcp(addresses: &[SocketAddr]) -> Result<Option<TcpListener>, Failure> {
     Ok(Some(listener))
 }
 
-pub fn tls(args: &Args) -> Result<Option<Tls>, Failure> {
-    let (Some(certificate), Some(key)) = (&args.tls_cert, &args.tls_key) else { return Ok(None) };
+/// The certificate and the key in two files, if they are named.
+pub fn tls(certificate: Option<&Path>, key: Option<&Path>) -> Result<Option<Tls>, Failure> {
+    let (Some(certificate), Some(key)) = (certificate, key) else { return Ok(None) };
     let read = |path: &Path| {
         std::fs::read(path).map_err(|error| Failure::usage(format!("cannot read `{}`: {error}", path.display())))
     };

@@ -15,6 +15,9 @@ mod start;
 
 use std::{path::PathBuf, time::Duration};
 
+#[cfg(feature = "serve")]
+pub use listen::tls;
+
 use super::Context;
 use crate::cli::{args::duration, report::Failure};
 

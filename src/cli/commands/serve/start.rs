@@ -20,7 +20,7 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
     let access = access::access(context, &args)?;
     let addresses = listen::addresses(&args)?;
     access::check_open(context, &addresses, &access, &args)?;
-    let tls = listen::tls(&args)?;
+    let tls = listen::tls(args.tls_cert.as_deref(), args.tls_key.as_deref())?;
     if context.place.exists() {
         // Whether it may be opened at all, and by whom it was made, is said before anybody is served.
         context.place.open()?.snapshot()?;

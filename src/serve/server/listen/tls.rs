@@ -34,6 +34,14 @@ impl Tls {
         Ok(Self(TlsAcceptor::from(Arc::new(config))))
     }
 
+    /// The same, for a server that speaks HTTP/1.1 alone.
+    #[must_use]
+    pub fn without_h2(&self) -> Self {
+        let mut config = ServerConfig::clone(self.0.config());
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        Self(TlsAcceptor::from(Arc::new(config)))
+    }
+
     /// Greets a client; says whether it speaks HTTP/2.
     pub async fn accept(&self, stream: TcpStream) -> io::Result<(TlsStream<TcpStream>, bool)> {
         let stream = self.0.accept(stream).await?;
