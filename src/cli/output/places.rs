@@ -1,6 +1,9 @@
 //! Where something stands, for people: `guide.md:12-30`, `report.pdf p. 7`, clickable where the terminal can.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 use rag::{
     ingest::PageUrl,
