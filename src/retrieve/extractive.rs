@@ -7,7 +7,9 @@ use std::collections::HashSet;
 
 mod candidates;
 mod choice;
+mod kept;
 mod kinds;
+mod lacks;
 mod spread;
 mod subject;
 mod vectors;
@@ -22,7 +24,7 @@ use super::{
 use crate::model::Embedder;
 use candidates::{Candidate, Idf, collect};
 use choice::{choose, write};
-use kinds::{asks_for_a_figure, asks_for_a_price};
+use kinds::{asks_for_a_date, asks_for_a_figure, asks_for_a_price};
 use spread::paragraph;
 use vectors::embed;
 
@@ -39,6 +41,10 @@ const RECORD: f32 = 0.8;
 /// A sentence with this share of the question's words answers by itself; another is shown with its paragraph, if that is
 /// short: what follows often says what the sentence only names.
 const BY_ITSELF: f32 = 0.8;
+/// From this trust in the embedder on its vectors are asked.
+const TRUSTED: f32 = 0.25;
+/// The first sentences that are asked whether they say what is asked; the answer is among them or nowhere.
+const MAX_JUDGED: usize = 3;
 /// A cosine from which a sentence may answer without sharing a word.
 const CLOSE: f32 = 0.5;
 
@@ -97,11 +103,11 @@ pub(super) fn extract(
     candidates.sort_by(|a, b| {
         lexical(b).total_cmp(&lexical(a)).then((a.chunk, a.range.start).cmp(&(b.chunk, b.range.start)))
     });
-    if let Some(embedder) = embedder {
-        embed(&mut candidates, question, embedder)?;
-    }
+    // Vectors of a language that the embedder does not know tell nothing, and its words take long.
+    let trusted = embedder.filter(|_| !calibrated || sure.trust >= TRUSTED);
+    let asked = trusted.map(|embedder| embed(&mut candidates, question, embedder)).transpose()?.unwrap_or_default();
     for candidate in &mut candidates {
-        let scale = if candidate.cosine.is_none() && embedder.is_none() { 1.0 / (1.0 - BY_VECTOR) } else { 1.0 };
+        let scale = if candidate.cosine.is_none() && trusted.is_none() { 1.0 / (1.0 - BY_VECTOR) } else { 1.0 };
         let bonus = if wants_figure && candidate.figure && candidate.own > 0.0 { FIGURE_BONUS } else { 0.0 };
         let whole = match (candidate.fragment, candidate.record) {
             (true, _) => FRAGMENT,
@@ -112,15 +118,18 @@ pub(super) fn extract(
         candidate.score *= whole;
     }
     let scale = Scale { trust: sure.trust, calibration: Calibration::Fitted };
-    for candidate in candidates.iter_mut().filter(|c| calibrated && c.cosine.is_some()) {
+    for candidate in candidates.iter_mut().filter(|c| calibrated && (c.cosine.is_some() || trusted.is_none())) {
         candidate.relevance = Some(scale.relevance(candidate.cosine, candidate.covered));
     }
     candidates.retain(|c| match calibrated {
-        true => c.relevance.is_some_and(|relevance| relevance >= WEAK),
+        true => c.relevance.is_some_and(|relevance| relevance >= WEAK) && (trusted.is_some() || c.rare),
         false => c.rare || c.cosine.is_some_and(|cosine| cosine >= CLOSE),
     });
     if asks_for_a_price(question) {
         candidates.retain(|c| c.money);
+    }
+    if let Some(embedder) = trusted.filter(|_| calibrated) {
+        candidates = that_answer(candidates, question, &asked, &passages, embedder)?;
     }
     for candidate in candidates.iter_mut().filter(|c| c.prose && c.own < BY_ITSELF) {
         let passage = &passages[candidate.chunk];
@@ -130,7 +139,30 @@ pub(super) fn extract(
     }
     let chosen: Vec<Candidate> = choose(candidates);
     let relevance = chosen.iter().filter_map(|c| c.relevance).reduce(f32::max);
-    Ok((!chosen.is_empty()).then(|| Extract { relevance, ..write(chosen, passages, &units) }))
+    Ok((!chosen.is_empty())
+        .then(|| Extract { relevance, ..write(chosen, passages, &units, asks_for_a_date(question)) }))
+}
+
+/// The candidates without the near misses: where all of the best are, there is no answer.
+fn that_answer(
+    mut candidates: Vec<Candidate>,
+    question: &str,
+    asked: &[f32],
+    passages: &[Passage],
+    embedder: &dyn Embedder,
+) -> Result<Vec<Candidate>> {
+    candidates.sort_by(|a, b| b.score.total_cmp(&a.score));
+    let rest = candidates.split_off(candidates.len().min(MAX_JUDGED));
+    let mut kept = Vec::new();
+    for candidate in candidates {
+        if !lacks::misses(question, asked, &passages[candidate.chunk], &candidate, embedder)? {
+            kept.push(candidate);
+        }
+    }
+    if !kept.is_empty() {
+        kept.extend(rest);
+    }
+    Ok(kept)
 }
 
 /// A chunk as a passage; with the next one if it ends where a list or code is about to begin.

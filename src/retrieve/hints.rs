@@ -5,6 +5,7 @@
 use super::{
     LeftOutBy, Mode, NearMiss, Query, Result,
     query::{Sought, search},
+    words::Tongue,
 };
 use crate::{
     index::{LexicalQuery, Snapshot},
@@ -49,7 +50,12 @@ pub(super) fn near_miss(
 /// For each word of the query that occurs nowhere and is spelled almost like one that does: which.
 pub(super) fn spelling(snapshot: &Snapshot, words: &LexicalQuery) -> Result<Option<String>> {
     let mut near = Vec::new();
+    let mut tongue = Tongue::of(Some("en"));
     for word in words.unknown().iter().take(MAX_UNKNOWN) {
+        // A function word that the documents happen to lack is no slip of the pen: `may` for `many`.
+        if tongue.is_stop(word) {
+            continue;
+        }
         if let Some(known) = snapshot.nearest_word(word)? {
             near.push(format!("`{known}` for `{word}`"));
         }

@@ -53,7 +53,13 @@ pub(super) struct Candidate {
     pub fragment: bool,
     /// Fields with their names, which has words of many kinds.
     pub record: bool,
+    /// A row of a table.
+    pub row: bool,
+    /// Of what is embedded.
+    pub vector: Option<Vec<f32>>,
     pub cosine: Option<f32>,
+    /// The heading right above it, in the passage's text.
+    pub heading: Option<Range<usize>>,
     /// As of a query; `None` where it is not calibrated.
     pub relevance: Option<f32>,
     pub score: f32,
@@ -133,6 +139,7 @@ pub(super) fn collect(
         record.heading.join("\n"),
         passage.context()
     ));
+    let mut heading: Option<Range<usize>> = None;
     let mut table: Option<&str> = Some(passage.context()).filter(|context| !context.is_empty());
     // What stands in a chunk that was added is shown with what introduces it, and not by itself.
     let own_end = record.text.len();
@@ -140,6 +147,7 @@ pub(super) fn collect(
         let kind = if names_section(&text[unit.range.clone()], record) { Kind::Heading } else { unit.kind };
         match kind {
             Kind::Heading => {
+                heading = Some(unit.range.clone());
                 headings.extend(tongue.words(&text[unit.range.clone()]));
                 continue;
             }
@@ -201,6 +209,7 @@ pub(super) fn collect(
             prose: matches!(kind, Kind::Prose | Kind::Item) && !is_record(quote) && found.len() <= MAX_WORDS,
             fragment: kind == Kind::Prose && is_fragment(quote),
             record: kind == Kind::Prose && is_record(quote),
+            row: kind == Kind::Row,
             stems: words.into_iter().filter(|word| !word.stop).map(|word| word.stem).collect(),
             range,
             placed: match record.heading.last() {
@@ -213,7 +222,9 @@ pub(super) fn collect(
             covered: share(covered),
             names: true,
             rare: rare && count as f32 >= LEAST_WORDS * asked.len() as f32,
+            vector: None,
             cosine: None,
+            heading: heading.clone(),
             relevance: None,
             score: 0.0,
         });

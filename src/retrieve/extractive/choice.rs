@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{
-    super::{Citation, Sentence, Support, passages::Passage, sentences::Unit},
+    super::{Citation, Sentence, Support, passages::Passage, sentences::Unit, verify::has_date},
     Extract,
     candidates::Candidate,
 };
@@ -53,7 +53,7 @@ fn alike(a: &Candidate, b: &Candidate) -> f32 {
 }
 
 /// Numbers the passages by first use and writes the sentences one under the other.
-pub(super) fn write(chosen: Vec<Candidate>, passages: Vec<Passage>, units: &[Vec<Unit>]) -> Extract {
+pub(super) fn write(chosen: Vec<Candidate>, passages: Vec<Passage>, units: &[Vec<Unit>], wants_date: bool) -> Extract {
     let mut order: Vec<usize> = Vec::new();
     for chunk in chosen.iter().map(|c| c.chunk).chain(0..passages.len()) {
         if !order.contains(&chunk) {
@@ -69,11 +69,20 @@ pub(super) fn write(chosen: Vec<Candidate>, passages: Vec<Passage>, units: &[Vec
         let inside = |unit: &&Unit| candidate.range.start <= unit.range.start && unit.range.end <= candidate.range.end;
         let of_paragraph: Vec<Range<usize>> =
             units[candidate.chunk].iter().filter(inside).map(|unit| unit.range.clone()).collect();
-        let parts: Vec<(Range<usize>, String)> = if candidate.prose && candidate.paragraph && of_paragraph.len() > 1 {
+        // `## 2.2.0 — 2025-06-12`: the date of what stands under it.
+        let lang = passage.record().lang.as_deref().unwrap_or("en");
+        let heading = candidate.heading.clone().filter(|heading| {
+            wants_date && !has_date(&candidate.shown, lang) && has_date(&passage.text[heading.clone()], lang)
+        });
+        let mut parts: Vec<(Range<usize>, String)> = if candidate.prose && candidate.paragraph && of_paragraph.len() > 1
+        {
             of_paragraph.into_iter().map(|part| (part.clone(), passage.text[part].to_owned())).collect()
         } else {
             vec![(candidate.range, candidate.shown)]
         };
+        if let Some(heading) = heading {
+            parts.insert(0, (heading.clone(), passage.text[heading].to_owned()));
+        }
         for (at, (range, shown)) in parts.into_iter().enumerate() {
             // What spans two chunks is quoted by its longer part: between them the document may have other bytes than we.
             let own = passage.quotable().map(|whole| range.start.max(whole.start)..range.end.min(whole.end));

@@ -3,7 +3,10 @@
 //! Useful for: prices, numbers, dates, in the languages whose question words are listed. Not for: reading a question
 //! whole; one that is not recognised asks for nothing in particular.
 
-use super::super::verify::{has_figure, has_sum};
+use super::super::{
+    verify::{has_figure, has_sum},
+    words::Word,
+};
 
 /// Whether the answer will be a sum of money.
 pub(super) fn asks_for_a_price(question: &str) -> bool {
@@ -41,6 +44,14 @@ pub(super) fn has_money(text: &str, lang: &str) -> bool {
     has_sum(text, lang)
         || lower.split(|c: char| !c.is_alphabetic()).any(|word| words.contains(&word))
             && (has_figure(text, lang) || lower.contains("free") || lower.contains("gratis"))
+}
+
+/// Whether the answer will be a date.
+pub(super) fn asks_for_a_date(question: &str) -> bool {
+    let question = format!(" {} ", question.to_lowercase().replace(['?', ',', '¿'], " "));
+    [" when ", " what date ", " which date ", " wann ", " quand ", " cuándo "]
+        .iter()
+        .any(|word| question.contains(word))
 }
 
 /// Whether the answer will be a number, a date or a time.
@@ -95,4 +106,27 @@ pub(super) fn is_the_question(quote: &str, question: &str) -> bool {
     let letters =
         |text: &str| text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect::<String>();
     letters(quote) == letters(question)
+}
+
+/// Whether a word after `how` asks for a time or a share of it, which a number answers: `how quickly`, `wie lange`.
+pub(super) fn asks_for_a_time(before: Option<&Word>, word: &Word) -> bool {
+    const HOW: [&str; 4] = ["how", "wie", "hoe", "hur"];
+    const TIMES: [&str; 15] = [
+        "long",
+        "often",
+        "soon",
+        "quickly",
+        "quick",
+        "fast",
+        "frequently",
+        "old",
+        "late",
+        "early",
+        "lang",
+        "lange",
+        "oft",
+        "schnell",
+        "häufig",
+    ];
+    before.is_some_and(|before| HOW.contains(&before.norm.as_str())) && TIMES.contains(&word.norm.as_str())
 }

@@ -127,6 +127,112 @@ fn an_embedder_finds_what_shares_no_word() {
     assert!(extract(&hits, "Where can one eat?", None, SURE).unwrap().is_none());
 }
 
+/// Gives each word a direction of its own, in a space that relevance is calibrated for. Counts what it embeds.
+struct Words {
+    space: EmbeddingSpace,
+    embedded: std::sync::atomic::AtomicUsize,
+}
+
+impl Words {
+    fn new(revision: &str) -> Self {
+        let space = EmbeddingSpace {
+            model: "all-minilm-l6-v2".into(),
+            revision: revision.into(),
+            sha256: String::new(),
+            dim: 512,
+            pooling: crate::types::Pooling::Mean,
+            normalised: false,
+            query_prefix: String::new(),
+            passage_prefix: String::new(),
+            max_tokens: 250,
+            tokenizer: String::new(),
+            multilingual: false,
+            probe: Vec::new(),
+        };
+        Self { space, embedded: std::sync::atomic::AtomicUsize::new(0) }
+    }
+
+    fn vector(&self, text: &str) -> Vec<f32> {
+        self.embedded.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let mut vector = vec![0.0; 512];
+        for word in crate::retrieve::words::Tongue::of(Some("en")).words(text).into_iter().filter(|word| !word.stop) {
+            let at =
+                blake3::hash(word.stem.as_bytes()).as_bytes()[..2].iter().fold(0, |at, b| at * 256 + usize::from(*b));
+            vector[at % 512] += 1.0;
+        }
+        vector
+    }
+}
+
+impl Embedder for Words {
+    fn space(&self) -> &EmbeddingSpace {
+        &self.space
+    }
+    fn embed_passages(&self, texts: &[&str]) -> crate::model::Result<Vec<f32>> {
+        Ok(texts.iter().flat_map(|text| self.vector(text)).collect())
+    }
+    fn embed_query(&self, text: &str) -> crate::model::Result<Vec<f32>> {
+        Ok(self.vector(text))
+    }
+    fn concurrency(&self) -> usize {
+        1
+    }
+    fn batch_size(&self) -> usize {
+        1
+    }
+    fn backend(&self) -> String {
+        "test".into()
+    }
+}
+
+#[test]
+fn the_right_subject_and_another_matter_is_no_answer() {
+    let embedder = Words::new("a near miss");
+    let question = "Who is the chief executive of Brightwater Pumps?";
+    for (text, answers) in
+        [("Welcome to Brightwater Pumps.", false), ("The chief executive of Brightwater Pumps is Ines Varga.", true)]
+    {
+        let hits = [hit(1, "a.md", text, text, 0)];
+        let found = extract(&hits, question, Some(&embedder), SURE).unwrap();
+        assert_eq!(found.map(|e| e.text.starts_with(text)), answers.then_some(true), "{text}");
+    }
+    // A row names what it tells.
+    let table = "| Model | Price | Weight |\n|---|---|---|\n| Heron 200 | $349 | 11 kg |";
+    let hits = [hit(1, "a.md", table, table, 0)];
+    for (question, answers) in
+        [("What is the weight of the Heron 200?", true), ("What is the largest flow of the Heron 200?", false)]
+    {
+        assert_eq!(extract(&hits, question, Some(&embedder), SURE).unwrap().is_some(), answers, "{question}");
+    }
+}
+
+#[test]
+fn what_was_embedded_before_is_not_embedded_again() {
+    let embedder = Words::new("twice");
+    let ask =
+        || extract(&hits(), "How many days of paid leave do staff get?", Some(&embedder), SURE).unwrap().unwrap().text;
+    let count = || embedder.embedded.load(std::sync::atomic::Ordering::Relaxed);
+    let first = ask();
+    let once = count();
+    assert!(once > 1);
+    assert_eq!((ask(), count()), (first, once));
+    // Another space has vectors of its own.
+    let other = Words::new("another");
+    extract(&hits(), "How many days of paid leave do staff get?", Some(&other), SURE).unwrap();
+    assert_eq!(other.embedded.load(std::sync::atomic::Ordering::Relaxed), once);
+}
+
+#[test]
+fn a_date_in_the_heading_is_shown_where_it_is_asked_for() {
+    let text = "## 2.2.0 — 2025-06-12\n\nFirst version of the firmware for the big pump.";
+    let mut hits = vec![hit(1, "a.md", text, text, 0)];
+    hits[0].chunk.heading = vec!["2.2.0 — 2025-06-12".into()];
+    let found = extract(&hits, "When was the first version of the firmware released?", None, SURE).unwrap().unwrap();
+    assert!(found.text.contains("2025-06-12"), "{}", found.text);
+    let found = extract(&hits, "What is the first version of the firmware for?", None, SURE).unwrap().unwrap();
+    assert!(!found.text.contains("2025-06-12"), "{}", found.text);
+}
+
 proptest::proptest! {
     #[test]
     fn quotes_are_exact(text in "([a-z]{1,6}|[.:!\\n|#-]| |é|漢字|`|\\d){1,80}", question in "[a-z é漢字]{1,20}") {

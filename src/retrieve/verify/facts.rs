@@ -50,6 +50,10 @@ impl Fact {
         matches!(&self.value, Value::Number { unit: Some(unit), .. } if currency(unit))
     }
 
+    pub fn is_date(&self) -> bool {
+        matches!(self.value, Value::Date(_))
+    }
+
     /// Both say the same.
     pub fn agrees(&self, other: &Fact) -> bool {
         match (&self.value, &other.value) {
@@ -138,7 +142,7 @@ impl Fact {
 }
 
 /// The word only says of which kind an amount is, which the amount itself says as well: `costs £29`, `| £29 |`.
-pub(super) fn tells_a_kind(norm: &str) -> bool {
+pub(in crate::retrieve) fn tells_a_kind(norm: &str) -> bool {
     const STEMS: [&str; 16] = [
         "cost", "price", "take", "took", "last", "weigh", "amount", "kost", "preis", "dauer", "wieg", "cuesta",
         "precio", "dura", "tarda", "coût",

@@ -29,6 +29,7 @@ mod pairs;
 
 pub use alike::difference;
 pub(super) use evidence::{plain, units_of};
+pub(super) use facts::tells_a_kind;
 pub(super) use polarity::{is_abstention, is_negation};
 pub(super) use quote::{best_quote, part};
 
@@ -61,6 +62,11 @@ pub(super) fn is_day(word: &str) -> bool {
 /// A text holds a number, a date, a time or a day.
 pub(super) fn has_figure(text: &str, lang: &str) -> bool {
     reading::facts(text, lang).iter().any(|fact| evidence::binding(&fact))
+}
+
+/// A text holds a date.
+pub(super) fn has_date(text: &str, lang: &str) -> bool {
+    reading::facts(text, lang).iter().any(Fact::is_date)
 }
 
 /// A text holds a sum of money.

@@ -181,13 +181,17 @@ fn stale(
     let sources = snapshot.sources(None)?.into_iter();
     let sources: Vec<(SourceId, String)> =
         sources.map(|source| (source.id, name(source.id, source.display_path()))).collect();
+    let mut texts: HashMap<SourceId, String> = HashMap::new();
     let mut absent: Vec<&str> = Vec::new();
     for question in questions {
         for gold in &question.gold {
             let mut found = false;
             for (id, _) in sources.iter().filter(|(_, name)| gold.is_of(name)) {
-                let chunks: Vec<wire::Chunk> = snapshot.chunks_of(*id)?.iter().map(wire::Chunk::from).collect();
-                found |= gold.is_in(&show::stored(&chunks));
+                if !texts.contains_key(id) {
+                    let chunks: Vec<wire::Chunk> = snapshot.chunks_of(*id)?.iter().map(wire::Chunk::from).collect();
+                    texts.insert(*id, show::stored(&chunks));
+                }
+                found |= texts.get(id).is_some_and(|text| gold.is_in(text));
             }
             if !found && absent.last() != Some(&question.id.as_str()) {
                 absent.push(&question.id);
