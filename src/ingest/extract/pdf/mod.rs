@@ -62,7 +62,7 @@ impl Extract for Pdf {
         };
         let open_second = || second::open(spare.as_deref()?, input.passwords).ok();
         let mut source =
-            Source { first: first.as_ref().filter(|engine| engine.pages() > 0), second: None, open_second };
+            Source { first: first.as_ref().filter(|engine| engine.pages() > 0), last: None, second: None, open_second };
         let mut document = Document::default();
         if is_cut_off {
             let what = "the end of the file is missing: what is left of it was read";
@@ -119,6 +119,8 @@ trait Pages {
 /// Two engines. The second is opened when it is asked.
 struct Source<'a, F> {
     first: Option<&'a Oxide>,
+    /// The page read last of those that repeat no other.
+    last: Option<(u32, Page)>,
     second: Option<Option<Second>>,
     open_second: F,
 }
@@ -139,6 +141,12 @@ impl<F: FnMut() -> Option<Second>> Pages for Source<'_, F> {
 
     fn page(&mut self, number: u32) -> (Result<Page, Failure>, bool) {
         let Some(first) = self.first else { return (Ok(Page::default()), true) };
+        if let Some((last, page)) = &self.last
+            && first.is_repeated(number, *last)
+        {
+            // It costs nothing, and another reading would say the same again.
+            return (Ok(Page { content_bytes: 0, ..page.clone() }), false);
+        }
         let shown = first.shown(number);
         if shown.bytes > MAX_CONTENT_BYTES {
             return (Err(format!("it has {} MiB of content", shown.bytes >> 20)), false);
@@ -150,6 +158,7 @@ impl<F: FnMut() -> Option<Second>> Pages for Source<'_, F> {
             ..page
         });
         let is_doubtful = page.as_ref().map_or(true, |page| quality::is_doubtful(&Counts::of(&page.text), shown));
+        self.last = page.as_ref().ok().filter(|_| !is_doubtful).map(|page| (number, page.clone()));
         (page, is_doubtful && shown.bytes <= MAX_AGAIN_BYTES)
     }
 

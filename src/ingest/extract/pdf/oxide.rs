@@ -85,6 +85,19 @@ impl Oxide {
         self.pages
     }
 
+    /// Whether two pages are one page that stands twice in the tree, or two of the same content and resources.
+    pub fn is_repeated(&self, number: u32, other: u32) -> bool {
+        let page = |number: u32| self.document.get_page(number.saturating_sub(1) as usize);
+        let same = guarded(|| {
+            let (Ok(one), Ok(other)) = (page(number), page(other)) else { return Ok(false) };
+            let (Some(one), Some(other)) = (one.as_dict(), other.as_dict()) else { return Ok(false) };
+            let is_own = |(key, _): &(&String, &Object)| *key != "Parent";
+            Ok(one.iter().filter(is_own).count() == other.iter().filter(is_own).count()
+                && one.iter().filter(is_own).all(|(key, value)| other.get(key) == Some(value)))
+        });
+        same.unwrap_or(false)
+    }
+
     /// Text of a page, from 1.
     pub fn page(&self, number: u32) -> Result<Page, Failure> {
         guarded(|| {
@@ -245,5 +258,47 @@ fn keep(run: &mut (String, f32), kept: &mut Vec<(String, f32)>, bytes: &mut usiz
     if !text.is_empty() && is_short && *bytes + text.len() <= MAX_RUN_BYTES {
         *bytes += text.len();
         kept.push((text, run.1));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A PDF whose pages have these entries beside what all have.
+    fn pages(entries: &[&str]) -> Vec<u8> {
+        let kids: Vec<String> = (5..5 + entries.len()).map(|number| format!("{number} 0 R")).collect();
+        let content = "BT /F 24 Tf 72 700 Td (Hello pages) Tj ET";
+        let mut objects = vec![
+            "<</Type/Catalog/Pages 2 0 R>>".to_owned(),
+            format!("<</Type/Pages/Kids[{}]/Count {}/MediaBox[0 0 612 792]>>", kids.join(" "), kids.len()),
+            format!("<</Length {}>>\nstream\n{content}\nendstream", content.len()),
+            "<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>".to_owned(),
+        ];
+        objects.extend(entries.iter().map(|entries| format!("<</Type/Page/Parent 2 0 R/Contents 3 0 R{entries}>>")));
+        let mut pdf = "%PDF-1.4\n".to_owned();
+        let mut index = "0000000000 65535 f \n".to_owned();
+        for (number, object) in objects.iter().enumerate() {
+            index.push_str(&format!("{:010} 00000 n \n", pdf.len()));
+            pdf.push_str(&format!("{} 0 obj\n{object}\nendobj\n", number + 1));
+        }
+        let (place, count) = (pdf.len(), objects.len() + 1);
+        pdf.push_str(&format!(
+            "xref\n0 {count}\n{index}trailer\n<</Size {count}/Root 1 0 R>>\nstartxref\n{place}\n%%EOF\n"
+        ));
+        pdf.into_bytes()
+    }
+
+    #[test]
+    fn a_page_that_is_there_twice_is_known() {
+        let resources = "/Resources<</Font<</F 4 0 R>>>>";
+        let turned = format!("{resources}/Rotate 90");
+        let Ok(engine) = open(pages(&[resources, resources, &turned, ""]), &Passwords::default()) else {
+            panic!("not opened");
+        };
+        let found: Vec<_> = (1..=4).map(|number| engine.is_repeated(number, 1)).collect();
+        assert_eq!(found, [true, true, false, false]);
+        assert!(!engine.is_repeated(9, 9), "there is no such page");
+        assert!(engine.page(2).unwrap().text.contains("Hello pages"));
     }
 }
