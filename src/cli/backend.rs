@@ -12,7 +12,7 @@ use rag::{
     index::{self, Index, Settings, Snapshot, WriterOptions},
     model::{
         Chat, Embedder, Reranker,
-        http::{HttpOptions, Key, shown},
+        http::{HttpOptions, Key, Waits, shown},
         openai::{Api, ChatOptions, EmbedOptions, LimitField, OpenAiChat, OpenAiEmbedder},
         registry,
         rerank::{EndpointOptions, EndpointReranker},
@@ -28,7 +28,7 @@ use super::{
     config::{self, Config},
     env,
     freshness::Files,
-    output::{Screen, places::Places},
+    output::{Screen, places::Places, waits},
     report::Failure,
 };
 
@@ -46,6 +46,8 @@ pub struct Place {
     pub is_named: bool,
     /// Open it though another user owns it and others may write to it.
     pub trust: bool,
+    /// Hears of requests to models that wait to be sent again.
+    pub waits: Waits,
 }
 
 /// An index to be filled, and who embeds for it.
@@ -61,9 +63,9 @@ pub struct Workshop {
 impl Place {
     /// `--index`, else `RAG_INDEX`, else the nearest `.rag` from the current folder upward, else `./.rag`.
     pub fn find(global: &Global) -> Result<Self, Failure> {
-        let trust = global.trust_index;
+        let (trust, waits) = (global.trust_index, waits::told(global));
         if let Some(dir) = global.index.clone().or_else(|| env::path(env::INDEX)) {
-            return Ok(Self { dir, is_named: global.index.is_some(), trust });
+            return Ok(Self { dir, is_named: global.index.is_some(), trust, waits });
         }
         let here = std::env::current_dir().map_err(|error| {
             Failure::new(rag::types::Kind::Io, format!("the current folder cannot be read: {error}"))
@@ -73,7 +75,7 @@ impl Place {
             Some(folder) if folder != here => folder.join(FOLDER),
             Some(_) | None => PathBuf::from(FOLDER),
         };
-        Ok(Self { dir, is_named: false, trust })
+        Ok(Self { dir, is_named: false, trust, waits })
     }
 
     pub fn exists(&self) -> bool {
@@ -154,7 +156,7 @@ impl Place {
         screen: &Screen,
         cancel: &Cancel,
     ) -> Result<Workshop, Failure> {
-        let wanted = Wanted::new(config, flags);
+        let wanted = Wanted::new(self, config, flags);
         if !self.exists() {
             let embedder = if flags.no_embed { None } else { Some(wanted.embedder(cancel)?) };
             let settings = Settings { space: embedder.as_ref().map(|embedder| embedder.space().clone()) };
@@ -188,7 +190,7 @@ impl Place {
         flags: &EmbedArgs,
         cancel: &Cancel,
     ) -> Result<Option<Box<dyn Embedder>>, Failure> {
-        if flags.no_embed { Ok(None) } else { Wanted::new(config, flags).embedder(cancel).map(Some) }
+        if flags.no_embed { Ok(None) } else { Wanted::new(self, config, flags).embedder(cancel).map(Some) }
     }
 
     /// The embedder that a query needs: none for words alone or for an index without vectors.
@@ -212,7 +214,7 @@ impl Place {
         match snapshot.space() {
             Some(space) if mode != Mode::Lexical => {
                 let flags = EmbedArgs::default();
-                let wanted = Wanted { many, ..Wanted::new(config, &flags) };
+                let wanted = Wanted { many, ..Wanted::new(self, config, &flags) };
                 self.embedder_for(space, &wanted, &Cancel::default(), false).map(Some)
             }
             Some(_) | None => Ok(None),
@@ -223,7 +225,7 @@ impl Place {
     #[cfg(feature = "serve")]
     pub fn embedder_of(&self, config: &Config, space: &EmbeddingSpace) -> Result<Box<dyn Embedder>, Failure> {
         let flags = EmbedArgs::default();
-        self.embedder_for(space, &Wanted::new(config, &flags), &Cancel::default(), false)
+        self.embedder_for(space, &Wanted::new(self, config, &flags), &Cancel::default(), false)
     }
 
     /// The embedder that fills an index which is there, proved by the probe; none for an index without vectors.
@@ -236,7 +238,7 @@ impl Place {
     ) -> Result<Option<Box<dyn Embedder>>, Failure> {
         let flags = EmbedArgs::default();
         let Some(space) = snapshot.space() else { return Ok(None) };
-        self.embedder_for(space, &Wanted::new(config, &flags), cancel, true).map(Some)
+        self.embedder_for(space, &Wanted::new(self, config, &flags), cancel, true).map(Some)
     }
 
     /// Who would embed for this index here: for `status`. Loads no model.
@@ -261,6 +263,7 @@ impl Place {
         let embedder = match (is_built_in(space), wanted.url) {
             (true, Some(_)) if wanted.url_is_flag => return Err(self.other_space(&space.model, "an endpoint")),
             (_, None) if wanted.names_another(space) => {
+                wanted.exists()?;
                 return Err(self.other_space(&space.model, wanted.model_flag.unwrap_or_default()));
             }
             (true, _) => wanted.built_in()?,
@@ -333,6 +336,7 @@ impl Place {
                 total_timeout: config.time("llm.timeout"),
                 allow_plaintext: config.bool("llm.allow_plaintext"),
                 ca_pem,
+                waits: self.waits.clone(),
                 ..HttpOptions::default()
             },
             cancel: flags.cancel.clone(),
@@ -359,7 +363,11 @@ impl Place {
                 base_url: url.to_string(),
                 model: config.text("rerank.model").unwrap_or_default().to_string(),
                 key: key(env::RERANK_KEY, config.text("rerank.key_file"), url)?,
-                http: HttpOptions { allow_plaintext: config.bool("llm.allow_plaintext"), ..HttpOptions::default() },
+                http: HttpOptions {
+                    allow_plaintext: config.bool("llm.allow_plaintext"),
+                    waits: self.waits.clone(),
+                    ..HttpOptions::default()
+                },
                 cancel: Cancel::default(),
             })?),
             (None, None) => {
@@ -504,11 +512,13 @@ struct Wanted<'a> {
     onnxruntime: Option<&'a str>,
     /// Many texts will be embedded, not one query.
     many: bool,
+    waits: Waits,
 }
 
 impl<'a> Wanted<'a> {
-    fn new(config: &'a Config, flags: &'a EmbedArgs) -> Self {
+    fn new(place: &Place, config: &'a Config, flags: &'a EmbedArgs) -> Self {
         Self {
+            waits: place.waits.clone(),
             config,
             url: flags.embed_url.as_deref().or(config.text("embed.url")),
             url_is_flag: flags.embed_url.is_some(),
@@ -522,6 +532,14 @@ impl<'a> Wanted<'a> {
     /// A flag of this run asks for another model than that of the index.
     fn names_another(&self, space: &EmbeddingSpace) -> bool {
         self.url.is_none() && self.model_flag.is_some_and(|name| !name.eq_ignore_ascii_case(&space.model))
+    }
+
+    /// Errors: the flag names a model that is not here.
+    fn exists(&self) -> Result<(), Failure> {
+        match self.model_flag.filter(|name| registry::find(name).is_err()) {
+            Some(name) => is_named(name),
+            None => Ok(()),
+        }
     }
 
     fn embedder(&self, cancel: &Cancel) -> Result<Box<dyn Embedder>, Failure> {
@@ -541,7 +559,11 @@ impl<'a> Wanted<'a> {
             key: key(env::EMBED_KEY, self.config.text("embed.key_file"), url)?,
             query_prefix: text("embed.query_prefix"),
             passage_prefix: text("embed.passage_prefix"),
-            http: HttpOptions { allow_plaintext: self.config.bool("llm.allow_plaintext"), ..HttpOptions::default() },
+            http: HttpOptions {
+                allow_plaintext: self.config.bool("llm.allow_plaintext"),
+                waits: self.waits.clone(),
+                ..HttpOptions::default()
+            },
             cancel: cancel.clone(),
             ..EmbedOptions::new(url)
         })
@@ -564,6 +586,16 @@ impl<'a> Wanted<'a> {
         Err(Failure::usage("this program was built without the built-in model")
             .hint("use `--embed-url`, or `--no-embed` for search by words alone"))
     }
+}
+
+#[cfg(feature = "onnx")]
+fn is_named(name: &str) -> Result<(), Failure> {
+    installed::named(name, rag::model::folder::Purpose::Embedder).map(drop)
+}
+
+#[cfg(not(feature = "onnx"))]
+fn is_named(name: &str) -> Result<(), Failure> {
+    named_embedder(name, false).map(drop)
 }
 
 #[cfg(feature = "onnx")]

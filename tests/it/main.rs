@@ -28,4 +28,5 @@ mod readme;
 mod reconcile;
 mod rows;
 mod talk;
+mod told;
 mod upkeep;

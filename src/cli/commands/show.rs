@@ -8,9 +8,8 @@ use rag::{
     types::{ChunkId, Kind, SourceId},
 };
 
-use super::Context;
+use super::{Context, collections};
 use crate::cli::{
-    backend::Place,
     exit,
     output::{places::Places, sources},
     remote,
@@ -33,10 +32,14 @@ pub struct Args {
 pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
     if let Some(remote) = &context.remote {
         let request = api::ShowRequest { what: remote::spelled(&args.what), collection: args.collection.clone() };
-        return print(context, &args, &Places::default(), &remote.show(&request)?);
+        let shown = remote.show(&request)?;
+        if shown.document.is_none() && shown.chunks.is_empty() {
+            collections::check_there(remote, args.collection.as_deref())?;
+        }
+        return print(context, &args, &Places::default(), &shown);
     }
     let snapshot = context.place.open()?.snapshot()?;
-    let (source, chunks) = find(&context.place, &snapshot, &args)?.unwrap_or_default();
+    let (source, chunks) = find(context, &snapshot, &args)?.unwrap_or_default();
     let shown = wire::ShowResult::new(snapshot.generation(), source.as_ref(), &chunks);
     print(context, &args, &context.place.places(&snapshot), &shown)
 }
@@ -81,8 +84,10 @@ pub fn stored(chunks: &[wire::Chunk]) -> String {
 
 type Found = (Option<SourceRecord>, Vec<ChunkRecord>);
 
-/// A chunk id, a document id, or a display path; several collections may hold the same path: the first is shown.
-fn find(place: &Place, snapshot: &Snapshot, args: &Args) -> Result<Option<Found>, Failure> {
+/// A chunk id, a document id, or a display path; several collections may hold the same path: the first is shown, and
+/// the others are named.
+fn find(context: &Context, snapshot: &Snapshot, args: &Args) -> Result<Option<Found>, Failure> {
+    let (place, screen) = (&context.place, &context.screen);
     let word = args.what.to_str().unwrap_or_default();
     if let Ok(id) = word.parse::<ChunkId>()
         && let Some(chunk) = snapshot.chunk(id)?
@@ -98,8 +103,15 @@ fn find(place: &Place, snapshot: &Snapshot, args: &Args) -> Result<Option<Found>
         Some(source) => Some(source),
         None => {
             let wanted = place.spelled(&args.what, snapshot);
-            let mut all = snapshot.sources(args.collection.as_deref())?.into_iter();
-            all.find(|source| source.display_path() == wanted || source.path.as_str() == wanted)
+            let mut all = snapshot.sources(args.collection.as_deref())?;
+            if all.is_empty() {
+                collections::check(snapshot, args.collection.as_deref())?;
+            }
+            all.retain(|source| source.display_path() == wanted || source.path.as_str() == wanted);
+            if let Some(first) = all.first() {
+                collections::tell_others(screen, first, all.iter());
+            }
+            all.into_iter().next()
         }
     };
     let Some(source) = source else { return Ok(None) };
