@@ -807,7 +807,7 @@ fn events_tell_the_story_in_order() {
             Event::Planned { sources, .. } => format!("planned {sources}"),
             Event::Started { path } => format!("started {path}"),
             Event::Slow { .. } => "slow".to_owned(),
-            Event::Chunked { path, chunks, .. } => format!("chunked {path} {chunks}"),
+            Event::Chunked { path, chunks, to_embed, .. } => format!("chunked {path} {chunks}, {to_embed} to embed"),
             Event::Embedded { chunks } => format!("embedded {chunks}"),
             Event::Failed { path, .. } => format!("failed {path}"),
             Event::Done { path } => format!("done {path}"),
@@ -821,7 +821,7 @@ fn events_tell_the_story_in_order() {
     assert_eq!(story[..3], ["found 2", "planned 2", "started docs/a.md"]);
     assert_eq!(story.last().unwrap(), "committed 1");
     for line in [
-        "chunked docs/a.md 1",
+        "chunked docs/a.md 1, 1 to embed",
         "embedded 1",
         "started docs/bad.pdf",
         "failed docs/bad.pdf",

@@ -185,7 +185,7 @@ fn k05_a_key_does_not_travel_unencrypted() {
         let made = OpenAiChat::new(options);
         assert_eq!(made.is_ok(), ok, "{base}");
         if let Err(error) = made {
-            assert!(matches!(error, Error::Options { .. }), "{error:?}");
+            assert!(matches!(error, Error::Unencrypted { .. }), "{error:?}");
             assert!(!error.to_string().contains("canary"));
         }
     }

@@ -1,8 +1,8 @@
 //! The command line as plain structs: validated, nothing done.
 
-use std::path::PathBuf;
+use std::{collections::BTreeMap, path::PathBuf};
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
 #[cfg(feature = "onnx")]
 use super::commands::models;
@@ -10,6 +10,7 @@ use super::commands::{
     ask, cache, check, compact, completions, config, doctor, eval, export, import, ingest, list, man, mcp, migrate,
     proxy, query, reembed, rm, serve, show, status, tune, verify, why, why_not,
 };
+use super::report::Failure;
 
 /// Ingest a folder, query it, ask it: hybrid search and checked citations, offline
 #[derive(Debug, Parser)]
@@ -28,6 +29,7 @@ pub struct Cli {
 
 /// Flags that every verb takes.
 #[derive(Debug, Clone, clap::Args)]
+#[command(next_help_heading = "Options of every command")]
 pub struct Global {
     /// Use the index in this folder [default: $RAG_INDEX, else the nearest .rag from here upward, else ./.rag]
     #[arg(long, value_name = "DIR", global = true)]
@@ -210,14 +212,125 @@ pub fn key_value(text: &str) -> Result<(String, String), String> {
     }
 }
 
+/// Tags by key. Errors: one key with two values, of which a document could have only one.
+pub fn tags(given: &[(String, String)]) -> Result<BTreeMap<String, String>, Failure> {
+    let mut tags = BTreeMap::new();
+    for (key, value) in given {
+        if let Some(before) = tags.insert(key.clone(), value.clone()).filter(|before| before != value) {
+            return Err(Failure::usage(format!(
+                "`--tag {key}={before}` and `--tag {key}={value}`: a tag has one value"
+            ))
+            .hint(format!("two things are two tags: `--tag {key}={before} --tag {value}=yes`")));
+        }
+    }
+    Ok(tags)
+}
+
+/// Ids of the flags in [`Global`] that mean nothing to a verb.
+fn unused(verb: &str) -> &'static [&'static str] {
+    match verb {
+        "config" | "mcp" | "serve" | "doctor" | "tune" | "compact" | "reembed" | "migrate" | "export" | "import" => {
+            &["remote", "ca_file"]
+        }
+        "man" | "completions" => &["index", "remote", "ca_file", "trust_index", "json", "quiet", "color"],
+        "models" | "cache" | "proxy" => &["index", "remote", "ca_file", "trust_index"],
+        _ => &[],
+    }
+}
+
+/// The command line as clap reads it, with what a verb cannot use left out of its help.
+pub fn command() -> clap::Command {
+    let command = Cli::command();
+    let hidden: Vec<(String, Vec<clap::Arg>)> = command
+        .get_subcommands()
+        .map(|verb| {
+            let all = command.get_arguments().filter(|arg| unused(verb.get_name()).contains(&arg.get_id().as_str()));
+            (verb.get_name().to_owned(), all.map(|arg| arg.clone().hide(true)).collect())
+        })
+        .collect();
+    // An argument of the verb's own takes the place of the one that every verb gets: the same, but not shown.
+    hidden.into_iter().fold(command, |command, (verb, args)| command.mut_subcommand(verb, |verb| verb.args(args)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_command_line_is_sound() {
-        Cli::command().debug_assert();
+        command().debug_assert();
+    }
+
+    /// What a person reads under `--help`.
+    fn help(verb: &str) -> String {
+        let mut command = command();
+        command.build();
+        command.find_subcommand_mut(verb).expect(verb).render_long_help().to_string()
+    }
+
+    #[test]
+    fn help_names_no_flag_that_the_verb_cannot_use() {
+        for (verb, flags) in [
+            ("mcp", &["--remote"][..]),
+            ("man", &["--remote", "--index"]),
+            ("config", &["--remote"]),
+            ("models", &["--remote", "--index"]),
+            ("cache", &["--remote", "--index"]),
+        ] {
+            let help = help(verb);
+            assert!(help.contains("--help"), "{verb}: {help}");
+            for flag in flags {
+                assert!(!help.contains(flag), "{verb}: {flag}: {help}");
+            }
+        }
+        let query = help("query");
+        let (own, common) = query.split_once("Options of every command").expect("a heading of their own");
+        for flag in ["--index", "--remote", "--json", "--quiet", "--color"] {
+            assert!(common.contains(&format!("{flag} ")) || common.contains(&format!("{flag}\n")), "{flag}: {query}");
+            assert!(!own.lines().any(|line| line.trim_start().starts_with(flag)), "{flag}: {query}");
+        }
+        // They are read all the same, so that a script may give them to every verb.
+        let matches = command().try_get_matches_from(["rag", "man", "--index", "x", "query"]).expect("read");
+        let cli = <Cli as clap::FromArgMatches>::from_arg_matches(&matches).expect("read");
+        assert_eq!(cli.global.index, Some(PathBuf::from("x")));
+    }
+
+    #[test]
+    fn help_says_the_defaults_of_settings() {
+        let default = |key: &str| {
+            let setting = crate::cli::config::SETTINGS.iter().find(|setting| setting.key == key).expect(key);
+            format!("[default: {}", setting.default.expect(key))
+        };
+        for (verb, key) in [
+            ("query", "retrieve.k"),
+            ("query", "retrieve.mode"),
+            ("query", "retrieve.fusion"),
+            ("ingest", "ingest.chunk_tokens"),
+            ("ingest", "ingest.max_file_size"),
+            ("ingest", "ingest.file_timeout"),
+            ("import", "ingest.chunk_tokens"),
+            ("ask", "llm.max_tokens"),
+            ("ask", "llm.context_tokens"),
+            ("ask", "ask.unsupported"),
+        ] {
+            let flag = match key.rsplit(['.']).next().expect("a name") {
+                "k" => "-k ".to_owned(),
+                name => format!("--{} ", name.replace('_', "-")),
+            };
+            let help = help(verb);
+            let after = help.split_once(&flag).unwrap_or_else(|| panic!("{verb}: {flag}: {help}")).1;
+            let own = after.split("\n\n").next().unwrap_or_default().replace('\n', " ");
+            let own = own.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(own.contains(&default(key)), "{verb} {flag}: {own}");
+        }
+    }
+
+    #[test]
+    fn a_tag_has_one_value() {
+        let pairs =
+            |all: &[(&str, &str)]| all.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect::<Vec<_>>();
+        assert_eq!(tags(&pairs(&[("a", "1"), ("b", "1"), ("a", "1")])).expect("two tags").len(), 2);
+        assert!(tags(&pairs(&[("a", "1"), ("a", "2")])).is_err());
     }
 
     #[test]

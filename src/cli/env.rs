@@ -48,6 +48,31 @@ pub const TERM: &str = "TERM";
 /// For crash tests: the process dies at the n-th change it makes to the index folder.
 pub const KILL_AT: &str = "RAG_KILL_AT";
 
+/// Those of the list above that begin with our own prefix.
+pub const OURS: &[&str] = &[
+    INDEX,
+    REMOTE,
+    CONFIG,
+    LLM_KEY,
+    EMBED_KEY,
+    RERANK_KEY,
+    // Also where the program is built without what reads it.
+    "RAG_PROXY_API_KEY",
+    KEY,
+    MODELS,
+    PASSWORD,
+    KILL_AT,
+];
+
+/// The names of all variables that are set and begin so.
+pub fn names(prefix: &str) -> Vec<String> {
+    let all = std::env::vars_os().filter(|(_, value)| !value.is_empty());
+    let mut names: Vec<String> = all.filter_map(|(name, _)| name.into_string().ok()).collect();
+    names.retain(|name| name.starts_with(prefix));
+    names.sort();
+    names
+}
+
 static KEY_IS_OURS: AtomicBool = AtomicBool::new(false);
 
 /// From now on [`KEY`] is the key that this process asks for, not one that it shows to others.

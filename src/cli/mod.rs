@@ -20,7 +20,7 @@ mod warm;
 use std::{ffi::OsString, process::ExitCode};
 
 use args::Cli;
-use clap::{CommandFactory, FromArgMatches};
+use clap::FromArgMatches;
 
 /// Runs one command line, and is the only place that turns a failure into words and a number.
 pub fn run(arguments: Vec<OsString>) -> ExitCode {
@@ -31,7 +31,7 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
     if let Some(call) = env::text(env::KILL_AT).and_then(|number| number.parse().ok()) {
         rag::index::fs::kill_after(call);
     }
-    let command = Cli::command().color(report::usage_color(&arguments));
+    let command = args::command().color(report::usage_color(&arguments));
     let parsed = command.try_get_matches_from(&arguments).and_then(|matches| Cli::from_arg_matches(&matches));
     let cli = match parsed {
         Ok(cli) => cli,

@@ -97,6 +97,7 @@ impl Named {
             key: env::text(env::KEY).map(model::http::Key::new),
             ca_pem: certificates(global.ca_file.as_deref(), config)?,
             allow_plaintext: config.bool("remote.allow_plaintext"),
+            waits: super::output::waits::told(global),
             ..client::Options::new(&self.url)
         };
         Ok(Client::new(options)?)
@@ -149,7 +150,7 @@ fn hint(error: &client::Error) -> Option<&'static str> {
         Error::Net(model::Error::Unreachable { .. }) => "is `rag serve` running there, and the address right?",
         Error::Net(model::Error::CutOff { .. }) => "the server or the way to it broke down; run the command again",
         Error::Net(model::Error::TimedOut { .. }) => "the server is busy, or waits for something; try again",
-        Error::Net(model::Error::Options { .. }) => {
+        Error::Net(model::Error::Options { .. } | model::Error::Unencrypted { .. }) => {
             "an address is `https://host` or `http://127.0.0.1:8080`; a key travels over `http://` only with `remote.allow_plaintext`"
         }
         Error::NotOurs { .. } => "is this the address of `rag serve`, of this version or a newer one?",

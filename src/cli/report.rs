@@ -1,11 +1,11 @@
 //! Failures in words: what happened, where, and what to do next. Never a backtrace, never a key.
 
-use std::{ffi::OsString, io, io::Write as _, process::ExitCode};
+use std::{ffi::OsString, io, io::Write as _, path::Path, process::ExitCode};
 
 use rag::{
     index, ingest, model, retrieve,
     serve::{hints, told::Told, wire},
-    types::Kind,
+    types::{Kind, SourcePath},
 };
 
 use super::{exit, output::sanitize};
@@ -195,6 +195,8 @@ pub fn usage(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
             Err(error) => failure(&Failure::from(error), false),
         };
     }
+    let said = odd_argument(error, arguments);
+    let error = said.as_ref().unwrap_or(error);
     let pair = |two: &[OsString]| two[0] == "--format" && two[1] == "json";
     let json = arguments.iter().any(|argument| argument == "--json" || argument == "--format=json")
         || arguments.windows(2).any(pair);
@@ -208,6 +210,17 @@ pub fn usage(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
         let _ = error.print();
     }
     ExitCode::from(exit::USAGE)
+}
+
+/// What clap says of an argument that is no text leaves out which one: the same error, with its name. `None`: another error.
+fn odd_argument(error: &clap::Error, arguments: &[OsString]) -> Option<clap::Error> {
+    use clap::error::ErrorKind;
+    let odd = arguments.iter().skip(1).filter(|argument| argument.to_str().is_none());
+    let odd: Vec<String> = odd.map(|argument| format!("`{}`", SourcePath::from_path(Path::new(argument)))).collect();
+    (error.kind() == ErrorKind::InvalidUtf8 && !odd.is_empty()).then(|| {
+        let what = format!("not UTF-8, as everything but a path has to be: {}", odd.join(", "));
+        super::args::command().error(ErrorKind::InvalidUtf8, what)
+    })
 }
 
 /// A panic is a fault of ours: say so in two lines instead of a backtrace. The process leaves with 101.

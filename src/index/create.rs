@@ -213,6 +213,7 @@ fn missing_format(dir: &Path) -> Error {
     let path = dir.to_path_buf();
     match stranger(dir) {
         Ok(Some(entry)) => Error::NotAnIndex { path, entry },
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory && dir.is_file() => Error::NotAFolder { path },
         Ok(None) | Err(_) => Error::NotFound { path },
     }
 }

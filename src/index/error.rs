@@ -22,6 +22,8 @@ pub enum Error {
     NotFound { path: PathBuf },
     #[error("`{path}` is not an index, and it holds other files (`{entry}`)")]
     NotAnIndex { path: PathBuf, entry: String },
+    #[error("`{path}` is a file, and an index is a folder")]
+    NotAFolder { path: PathBuf },
     #[error("index at `{path}` is being written by {holder}")]
     Locked { path: PathBuf, holder: String },
     #[error("`{path}` is damaged: {what}")]
@@ -46,7 +48,7 @@ impl Error {
     pub fn kind(&self) -> Kind {
         match self {
             Self::NotFound { .. } => Kind::NotFound,
-            Self::NotAnIndex { .. } | Self::Query { .. } => Kind::Usage,
+            Self::NotAnIndex { .. } | Self::NotAFolder { .. } | Self::Query { .. } => Kind::Usage,
             Self::Locked { .. } => Kind::Locked,
             Self::Corrupt { .. } => Kind::Corrupt,
             Self::Format { .. } | Self::Space { .. } => Kind::Incompatible,
@@ -76,7 +78,7 @@ impl Error {
             TantivyError::OpenReadError(OpenReadError::IoError { io_error, filepath }) => {
                 // Tantivy reports a footer that is no footer as an I/O error.
                 if is_damage(io_error) {
-                    return Self::Corrupt { path: text.join(filepath), what: io_error.to_string() };
+                    return Self::Corrupt { path: text.join(filepath), what: said(io_error) };
                 }
                 io("read", filepath, io_error)
             }
@@ -89,18 +91,25 @@ impl Error {
             TantivyError::OpenDirectoryError(
                 OpenDirectoryError::DoesNotExist(_) | OpenDirectoryError::NotADirectory(_),
             ) => Self::Corrupt { path: text, what: "the folder is missing".to_owned() },
-            TantivyError::IoError(source) if is_damage(source) => {
-                Self::Corrupt { path: text, what: source.to_string() }
-            }
+            TantivyError::IoError(source) if is_damage(source) => Self::Corrupt { path: text, what: said(source) },
             TantivyError::IoError(source) => io("use", Path::new(""), source),
             TantivyError::DataCorruption(_)
             | TantivyError::IncompatibleIndex(_)
             | TantivyError::DeserializeError(_)
             | TantivyError::FieldNotFound(_)
-            | TantivyError::SchemaError(_) => Self::Corrupt { path: text, what: error.to_string() },
+            | TantivyError::SchemaError(_) => Self::Corrupt { path: text, what: said(&error) },
             _ => Self::Text { path: text, source: error },
         }
     }
+}
+
+/// What tantivy says of damage, but not its advice: nobody has to make an index of an older tantivy anew.
+fn said(error: &dyn std::fmt::Display) -> String {
+    let text = error.to_string();
+    if text.contains("version of tantivy") || text.contains("tantivy version") || text.contains("use tantivy") {
+        return "it does not end as the text engine ends its files".to_owned();
+    }
+    text
 }
 
 /// The bytes are wrong, not the disk.

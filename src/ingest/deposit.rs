@@ -7,7 +7,7 @@
 //! [`Depositor::embed`] finds the vectors of all that were prepared, [`Depositor::put`] gives one to the writer.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     path::PathBuf,
     sync::Arc,
     time::Duration,
@@ -122,6 +122,8 @@ pub struct Prepared {
     /// `None`: the chunks of the index stand.
     chunks: Option<Vec<NewChunk>>,
     texts: Vec<String>,
+    /// Chunks whose vector the model made for it.
+    pub embedded: u64,
 }
 
 /// Reads deposits and gives them to a writer. Keeps its extraction worker from one to the next, and knows what the
@@ -202,7 +204,7 @@ impl Depositor {
             Some(_) => (Deposited::Updated, Some(chunks)),
         };
         self.pending.insert(id, Some(record.clone()));
-        Ok(Ok(Prepared { record, state, chunks, texts }))
+        Ok(Ok(Prepared { record, state, chunks, texts, embedded: 0 }))
     }
 
     /// Finds or makes the vectors of what was prepared. Errors: the model's. A stop leaves out what is not made by then.
@@ -377,11 +379,15 @@ fn find_vectors(writer: &Writer, embedder: &dyn Embedder, all: &mut [Prepared], 
     }
     let made = embed::all(embedder, wanted.into_iter().collect(), cancel, &|_| {})?;
     let vectors: HashMap<Hash, Vec<f32>> = made.into_iter().map(|made| (made.hash, made.vector)).collect();
-    for chunk in all.iter_mut().flat_map(|prepared| prepared.chunks.iter_mut().flatten()) {
-        chunk.vector = vectors
-            .get(&chunk.embed_hash)
-            .cloned()
-            .or_else(|| snapshot.vector_by_hash(&chunk.embed_hash).map(|vector| vector.into_owned()));
+    // Of texts that stand in several chunks the first is the one that was embedded.
+    let mut counted: HashSet<Hash> = HashSet::new();
+    for prepared in all {
+        for chunk in prepared.chunks.iter_mut().flatten() {
+            let found = vectors.get(&chunk.embed_hash);
+            prepared.embedded += u64::from(found.is_some() && counted.insert(chunk.embed_hash));
+            chunk.vector =
+                found.cloned().or_else(|| snapshot.vector_by_hash(&chunk.embed_hash).map(|vector| vector.into_owned()));
+        }
     }
     Ok(())
 }

@@ -19,6 +19,7 @@ mod import;
 mod language;
 mod listing;
 mod loader;
+mod oddity;
 mod page_readers;
 mod patterns;
 mod pipeline;

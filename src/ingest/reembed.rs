@@ -124,7 +124,8 @@ impl Run<'_, '_> {
             let Some(first) = chunks.first() else { continue };
             let path = first.path.clone();
             self.observer.event(Event::Started { path: &path });
-            for record in &chunks {
+            let (mut told, mut to_embed) = (0, 0);
+            for (record, seen) in chunks.iter().zip(1..) {
                 let text = chunk::embedding_text(record, self.limit);
                 let hash = chunk::embed_hash(&text);
                 if self.space.has(record.id, &hash) {
@@ -132,9 +133,15 @@ impl Run<'_, '_> {
                 }
                 match self.space.vector_by_hash(&hash) {
                     Some(vector) => self.rows.push((record.id, hash, vector)),
-                    None => self.texts.entry(hash).or_insert((text, Vec::new())).1.push(record.id),
+                    None => {
+                        let waiting = self.texts.entry(hash).or_insert((text, Vec::new()));
+                        to_embed += u64::from(waiting.1.is_empty());
+                        waiting.1.push(record.id);
+                    }
                 }
                 if self.texts.len() >= BATCH_TEXTS {
+                    self.tell_chunked(&path, seen - told, to_embed);
+                    (told, to_embed) = (seen, 0);
                     self.embed()?;
                 }
                 if self.cancel.is_asked() {
@@ -142,11 +149,16 @@ impl Run<'_, '_> {
                     return Ok(false);
                 }
             }
+            self.tell_chunked(&path, chunks.len() as u64 - told, to_embed);
             self.observer.event(Event::Done { path: &path });
         }
         self.embed()?;
         self.keep()?;
         Ok(!self.cancel.is_asked() && self.texts.is_empty())
+    }
+
+    fn tell_chunked(&self, path: &str, chunks: u64, to_embed: u64) {
+        self.observer.event(Event::Chunked { path, chunks, to_embed, bytes: 0 });
     }
 
     fn embed(&mut self) -> Result<()> {

@@ -1,10 +1,12 @@
 //! A run without writing: what it would change, and how long it would take.
 //!
 //! Files whose stat proves nothing are hashed, so each source is in the list it would be in; only extraction may still
-//! fail. For about a second some of the files are read, cut and embedded, and the rest is taken to be like them.
+//! fail. Of every new file the beginning and the end are looked at, and those that seem odd (empty, encrypted, not what
+//! they are called) are read as the run would read them. For about a second some of the others are read, cut and embedded,
+//! and the rest is taken to be like them.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     time::{Duration, Instant},
 };
 
@@ -12,6 +14,7 @@ use super::{
     Options, Report,
     extract::Extractor,
     listing::{List, list},
+    oddity,
     plan::{self, Decision, Reading},
     reader::{self, Task},
     report::Outcome,
@@ -22,6 +25,8 @@ use crate::{index::Problem, model::Embedder, types::Cancel};
 
 /// How long files are read, and then texts embedded, to learn what the rest costs.
 const SAMPLE_TIME: Duration = Duration::from_millis(500);
+/// How long files that seem odd are looked for and read.
+const ODD_TIME: Duration = Duration::from_secs(5);
 
 /// Bytes of a file for each of its chunks where no file was read: 200 word pieces of English.
 const BYTES_PER_CHUNK: f64 = 900.0;
@@ -29,10 +34,14 @@ const BYTES_PER_CHUNK: f64 = 900.0;
 /// What the sample showed.
 #[derive(Default)]
 struct Sample {
-    /// Chunks of each reading that was part of it, by its place.
+    /// Chunks of each reading that was looked into, by its place.
     chunks: HashMap<usize, usize>,
     /// Those that would fail or be left alone.
     out: HashMap<usize, (Out, Problem)>,
+    /// What would be said of those that are taken all the same.
+    warnings: HashMap<usize, Vec<Problem>>,
+    /// Chunks and bytes of those that stand for the rest.
+    typical_chunks: usize,
     bytes: u64,
     read_seconds: f64,
     embedded: usize,
@@ -46,9 +55,28 @@ enum Out {
 }
 
 impl Sample {
+    /// Reads a file as the run would; gives the texts of its chunks.
+    fn look_into(&mut self, at: usize, reading: &Reading, task: &Task, extractor: &mut Extractor) -> Vec<String> {
+        match reader::rehearse(task, extractor, reading.clone()) {
+            Some(reader::Outcome::Made { record, texts, .. }) => {
+                self.chunks.insert(at, texts.len());
+                if reader::is_skipped(&record) {
+                    self.out.extend(record.problems.into_iter().next().map(|problem| (at, (Out::Skipped, problem))));
+                } else if !record.problems.is_empty() {
+                    self.warnings.insert(at, record.problems);
+                }
+                texts
+            }
+            Some(reader::Outcome::Failed { problem, .. }) => {
+                self.out.insert(at, (Out::Failed, problem));
+                Vec::new()
+            }
+            Some(reader::Outcome::Stands | reader::Outcome::Touched(_)) | None => Vec::new(),
+        }
+    }
+
     fn chunks_per_byte(&self) -> f64 {
-        let chunks: usize = self.chunks.values().sum();
-        if self.bytes == 0 { 1.0 / BYTES_PER_CHUNK } else { chunks as f64 / self.bytes as f64 }
+        if self.bytes == 0 { 1.0 / BYTES_PER_CHUNK } else { self.typical_chunks as f64 / self.bytes as f64 }
     }
 }
 
@@ -95,6 +123,9 @@ pub fn rehearse(
         let chunks = sample.chunks.get(&at).copied().unwrap_or(guess);
         report.chunks_written += chunks as u64;
         let entry = Outcome { chunks: u32::try_from(chunks).unwrap_or(u32::MAX), ..unread(reading) };
+        if let Some(problems) = sample.warnings.get(&at) {
+            report.warnings.push(Outcome { problems: problems.clone(), ..entry.clone() });
+        }
         match (&reading.from, &reading.old) {
             (Some(from), _) => report.moved.push(Outcome { from: Some(from.display_path()), ..entry }),
             (None, Some(_)) => report.updated.push(entry),
@@ -134,7 +165,7 @@ fn unread(reading: &Reading) -> Outcome {
     Outcome { path: reading.found.name.display(), problems: vec![], chunks: 0, from: None }
 }
 
-/// Reads files from all over the list, then embeds some of their texts.
+/// Reads the odd files, then files from all over the list, then embeds some of their texts.
 fn sample(open: &[&Reading], task: &Task, embedder: Option<&dyn Embedder>, cancel: &Cancel) -> Sample {
     let mut sample = Sample::default();
     let mut texts = Vec::new();
@@ -143,21 +174,25 @@ fn sample(open: &[&Reading], task: &Task, embedder: Option<&dyn Embedder>, cance
         return sample;
     }
     let began = Instant::now();
-    for at in spread(open.len()) {
+    let mut odd = HashSet::new();
+    for (at, reading) in open.iter().enumerate() {
+        if began.elapsed() >= ODD_TIME || cancel.is_asked() {
+            break;
+        }
+        if oddity::is_odd(&reading.found) {
+            odd.insert(at);
+            sample.look_into(at, reading, task, &mut extractor);
+        }
+    }
+    let began = Instant::now();
+    for at in spread(open.len()).filter(|at| !odd.contains(at)) {
         if began.elapsed() >= SAMPLE_TIME || cancel.is_asked() {
             break;
         }
+        let mut cut = sample.look_into(at, open[at], task, &mut extractor);
         sample.bytes += open[at].found.stat.size_bytes;
-        match reader::rehearse(task, &mut extractor, open[at].clone()) {
-            Some(reader::Outcome::Made { record, texts: mut cut, .. }) => {
-                sample.chunks.insert(at, cut.len());
-                texts.append(&mut cut);
-                let first = record.problems.first().filter(|_| reader::is_skipped(&record));
-                sample.out.extend(first.map(|problem| (at, (Out::Skipped, problem.clone()))));
-            }
-            Some(reader::Outcome::Failed { problem, .. }) => drop(sample.out.insert(at, (Out::Failed, problem))),
-            Some(reader::Outcome::Stands | reader::Outcome::Touched(_)) | None => {}
-        }
+        sample.typical_chunks += cut.len();
+        texts.append(&mut cut);
     }
     sample.read_seconds = began.elapsed().as_secs_f64();
     let Some(embedder) = embedder else { return sample };

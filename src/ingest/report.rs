@@ -71,6 +71,8 @@ pub enum Event<'a> {
     Chunked {
         path: &'a str,
         chunks: u64,
+        /// Texts that were handed to the model for it: `Embedded` comes for each of them.
+        to_embed: u64,
         bytes: u64,
     },
     /// Chunks got their vectors.

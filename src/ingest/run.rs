@@ -216,8 +216,6 @@ impl Run<'_> {
                         self.observer.event(Event::Failed { path: &path, problem });
                     }
                 }
-                let bytes = reading.found.stat.size_bytes;
-                self.observer.event(Event::Chunked { path: &path, chunks: chunks.len() as u64, bytes });
                 let pending = Pending {
                     reading,
                     record: *record,
@@ -260,6 +258,12 @@ impl Run<'_> {
                 }
             }
         }
+        self.observer.event(Event::Chunked {
+            path: &file.reading.found.name.display(),
+            chunks: file.chunks.len() as u64,
+            to_embed: file.embedded,
+            bytes: file.reading.found.stat.size_bytes,
+        });
         if file.missing == 0 {
             return self.write(file);
         }

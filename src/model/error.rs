@@ -38,6 +38,11 @@ pub enum Error {
     Io { act: &'static str, path: PathBuf, source: std::io::Error },
     #[error("no model named `{name}`")]
     Unknown { name: String },
+    /// A folder, a name or an address of a model of the user's own that cannot be one.
+    #[error("{what}")]
+    BadModel { what: String },
+    #[error("a key would travel unencrypted to `{url}`")]
+    Unencrypted { url: String },
     #[error("{what}")]
     Options { what: String },
     #[error("interrupted")]
@@ -47,7 +52,9 @@ pub enum Error {
 impl Error {
     pub fn kind(&self) -> Kind {
         match self {
-            Self::Unknown { .. } | Self::Options { .. } => Kind::Usage,
+            Self::Unknown { .. } | Self::BadModel { .. } | Self::Unencrypted { .. } | Self::Options { .. } => {
+                Kind::Usage
+            }
             Self::Cancelled => Kind::Cancelled,
             Self::Io { .. } => Kind::Io,
             Self::Unreachable { .. }

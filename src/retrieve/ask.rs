@@ -313,6 +313,9 @@ fn finish(
     let no_answer = declined || empty || composed.abstains;
     answer.status = if completion.finish == Finish::Refused || (supported == 0 && is_refusal(&read.text)) {
         AnswerStatus::Refused
+    } else if answer.truncated && empty && !declined {
+        // It was cut off before there was anything to check: that says nothing of the documents.
+        AnswerStatus::Unsupported
     } else if no_answer {
         AnswerStatus::NoAnswer
     } else if supported > 0 {

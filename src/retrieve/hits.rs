@@ -187,7 +187,7 @@ pub struct Hits {
     /// What the dense leg did, and how much it was allowed to miss.
     pub work: Work,
     pub effort: Effort,
-    /// The best of what was left out, where there are no results.
+    /// The best of what was left out, where there are no results or none that is any good.
     pub near_miss: Option<NearMiss>,
     /// Things the user should know: no vectors, a filter that allows nothing, …
     pub notes: Vec<String>,

@@ -21,8 +21,8 @@ pub struct Naming<'a> {
 /// A document with its chunks, or the one chunk that was named and its document.
 pub type Named = (Option<SourceRecord>, Vec<ChunkRecord>);
 
-/// Documents that were named, with their display paths.
-pub type Several = BTreeMap<SourceId, String>;
+/// Documents that were named: the display path and the collection of each.
+pub type Several = BTreeMap<SourceId, (String, String)>;
 
 impl Naming<'_> {
     /// What `word` is the id of, else what is called `path`: the first, where several collections hold the same.
@@ -78,7 +78,9 @@ impl Naming<'_> {
         let (mut found, mut missing) = (Several::new(), Vec::new());
         let mut take = |sources: Vec<&SourceRecord>| {
             let any = !sources.is_empty();
-            found.extend(sources.into_iter().map(|source| (source.id, source.display_path())));
+            found.extend(
+                sources.into_iter().map(|source| (source.id, (source.display_path(), source.collection.clone()))),
+            );
             any
         };
         if names.is_empty() {

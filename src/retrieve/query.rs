@@ -10,7 +10,7 @@ use std::{
 use super::{
     Error, Hits, Mode, Query, Result, Strength, Timings,
     fuse::Fused,
-    hints::{near_miss, spelling},
+    hints::{near_miss, spelling, types},
     plan::{Plan, plan},
     ranking::{Coverage, Ranking, rank},
     relevance::{Calibration, Scale, strength},
@@ -42,8 +42,8 @@ pub fn query(snapshot: &Snapshot, embedder: Option<&dyn Embedder>, query: &Query
         Sought::Nothing { mode, notes } => nothing(snapshot, query, mode, notes),
         Sought::Ranked(searched) => shown(snapshot, query, *searched)?,
     };
-    if hits.hits.is_empty() {
-        hits.near_miss = near_miss(snapshot, embedder, query)?;
+    if hits.strength == Strength::Nothing {
+        hits.near_miss = near_miss(snapshot, embedder, query, hits.relevance)?;
     }
     Ok(hits)
 }
@@ -95,6 +95,9 @@ pub(super) fn search(
     }
     if allowed.as_ref().is_some_and(Allowed::is_empty) {
         notes.push("the filter allows no chunk".to_owned());
+        if let Some(filter) = &plan.filter {
+            notes.extend(types(snapshot, filter)?);
+        }
         return Ok(Sought::Nothing { mode, notes });
     }
 

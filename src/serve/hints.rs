@@ -13,6 +13,21 @@ pub fn index(error: &index::Error) -> Option<String> {
                 .into(),
         );
     }
+    if let index::Error::Space { .. } = error {
+        return Some(
+            "query it with the program and model that made it, or give the index another model: `rag reembed \
+             --embed-model NAME` (`rag models` names them)"
+                .into(),
+        );
+    }
+    if let index::Error::NotAFolder { .. } = error {
+        return Some("name a folder with `--index DIR` or RAG_INDEX; one that is not there yet is made".into());
+    }
+    if let index::Error::Io { source, .. } = error
+        && source.kind() == std::io::ErrorKind::PermissionDenied
+    {
+        return Some("nothing was lost: mend the permissions, then run the command again".into());
+    }
     let hint = match error.kind() {
         Kind::NotFound => "run `rag ingest PATH` first, or name the index with `--index DIR`",
         Kind::Locked => {
@@ -47,7 +62,16 @@ pub fn model(error: &model::Error) -> Option<String> {
             "`rag config` lists the timeouts: raise `llm.first_token_timeout` or `llm.idle_timeout`"
         }
         model::Error::TooLong { .. } => "lower `--context-tokens`, or start the server with a larger context",
-        model::Error::Options { .. } => "`rag config` lists the settings of endpoints (`llm.allow_plaintext` is one)",
+        model::Error::Unencrypted { .. } => {
+            "use `https://`; if you trust the way, `llm.allow_plaintext` in your config allows plain text"
+        }
+        model::Error::Options { .. } => "`rag config` lists the settings of endpoints",
+        model::Error::Unknown { .. } | model::Error::BadModel { .. } => {
+            "`rag models` names the models that are here, `rag models add NAME --from FOLDER` brings one"
+        }
+        model::Error::Refused { status: 500.., .. } => {
+            "the server itself failed: its log says why; without it: `rag query --mode lexical`, `rag ask --extractive`"
+        }
         model::Error::NoRuntime { .. } => "leave `--onnxruntime` away to use the built-in runtime",
         _ => return None,
     };

@@ -326,6 +326,20 @@ fn questions_are_made_from_the_documents() {
         first["configurations"].as_array().unwrap().iter().map(|one| &one["configuration"]["mode"]).collect();
     assert_eq!(modes, ["hybrid", "lexical", "dense"]);
     assert!(mean(&first, "recall@10") > 0.9, "{first:#}");
+    assert!(mean(&first, "ndcg@10") > 0.7, "{first:#}");
+    let told = first["warnings"].as_array().unwrap().iter().any(|warning| warning.as_str().unwrap().contains("favour"));
+    assert!(told, "words stand beside meaning: {first:#}");
+
+    // A bar is for what the settings do, not for a leg that is shown beside it.
+    let of = |at: usize| first["configurations"][at]["metrics"]["mrr@10"]["mean"].as_f64().unwrap();
+    let least = of(1).min(of(2));
+    assert!(least < of(0), "{first:#}");
+    let bar = format!("mrr@10={}", (least + of(0)) / 2.0);
+    let judged = rag_in(&house, &["eval", "--auto", "--seed", "1", "--fail-under", &bar, "--json"]).ok();
+    let judged = judged.json("rag.eval/1")["bars"][0]["mean"].as_f64().unwrap();
+    assert!((judged - of(0)).abs() < 1e-3, "{judged} {}", of(0));
+    let all = ["eval", "--auto", "--seed", "1", "--mode", "hybrid,lexical,dense", "--fail-under", &bar];
+    rag_in(&house, &all).exits(1);
 
     // A set that is kept can be asked of the index, and of itself.
     let arguments = ["eval", "--auto", "--write", "set", "--mode", "hybrid", "--json"];
@@ -337,7 +351,7 @@ fn questions_are_made_from_the_documents() {
         "--qrels",
         "set/qrels.tsv",
         "--metrics",
-        "recall@1,recall@5,recall@10,mrr@10",
+        "recall@1,recall@5,recall@10,mrr@10,ndcg@10",
         "--json",
     ];
     assert_eq!(rag_in(&house, &arguments).ok().json("rag.eval/1")["metrics"], made["metrics"]);

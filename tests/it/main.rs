@@ -29,4 +29,5 @@ mod readme;
 mod reconcile;
 mod rows;
 mod talk;
+mod told;
 mod upkeep;

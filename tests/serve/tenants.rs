@@ -69,7 +69,7 @@ const OF_INDEX: [&str; 11] = [
 /// A server of tenants: the library's, or where RAG_TEST_BINARY names a program, that.
 enum Place {
     Here(Server),
-    Program(Process, tempfile::TempDir),
+    Program(Process, #[expect(dead_code, reason = "the folder lives as long")] tempfile::TempDir),
 }
 
 impl Place {
@@ -196,7 +196,9 @@ fn leaks(who: usize, other: usize, n: usize, (route, body, answer): (&str, &Valu
         _ if route.starts_with("mcp:") => {
             let mut structure = answer["structuredContent"].clone();
             if let Some(structure) = structure.as_object_mut() {
-                ["query", "question", "notice"].map(|field| structure.remove(field));
+                for field in ["query", "question", "notice"] {
+                    structure.remove(field);
+                }
             }
             structure.to_string()
         }

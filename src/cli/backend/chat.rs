@@ -70,6 +70,7 @@ impl Place {
                 total_timeout: config.time("llm.timeout"),
                 allow_plaintext: config.bool("llm.allow_plaintext"),
                 ca_pem,
+                waits: self.waits.clone(),
                 ..HttpOptions::default()
             },
             cancel: flags.cancel.clone(),

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use rag::{
     model::{
         Embedder,
-        http::HttpOptions,
+        http::{HttpOptions, Waits},
         openai::{EmbedOptions, OpenAiEmbedder},
         registry,
     },
     types::{Cancel, EmbeddingSpace},
 };
 
-use super::keys::key;
+use super::{Place, keys::key};
 #[cfg(feature = "onnx")]
 use crate::cli::installed;
 use crate::cli::{
@@ -32,11 +32,13 @@ pub(super) struct Wanted<'a> {
     pub(super) onnxruntime: Option<&'a str>,
     /// Many texts will be embedded, not one query.
     pub(super) many: bool,
+    waits: Waits,
 }
 
 impl<'a> Wanted<'a> {
-    pub(super) fn new(config: &'a Config, flags: &'a EmbedArgs) -> Self {
+    pub(super) fn new(place: &Place, config: &'a Config, flags: &'a EmbedArgs) -> Self {
         Self {
+            waits: place.waits.clone(),
             config,
             url: flags.embed_url.as_deref().or(config.text("embed.url")),
             url_is_flag: flags.embed_url.is_some(),
@@ -50,6 +52,14 @@ impl<'a> Wanted<'a> {
     /// A flag of this run asks for another model than that of the index.
     pub(super) fn names_another(&self, space: &EmbeddingSpace) -> bool {
         self.url.is_none() && self.model_flag.is_some_and(|name| !name.eq_ignore_ascii_case(&space.model))
+    }
+
+    /// Errors: the flag names a model that is not here.
+    pub(super) fn exists(&self) -> Result<(), Failure> {
+        match self.model_flag.filter(|name| registry::find(name).is_err()) {
+            Some(name) => is_named(name),
+            None => Ok(()),
+        }
     }
 
     pub(super) fn embedder(&self, cancel: &Cancel) -> Result<Box<dyn Embedder>, Failure> {
@@ -69,7 +79,11 @@ impl<'a> Wanted<'a> {
             key: key(env::EMBED_KEY, self.config.text("embed.key_file"), url)?,
             query_prefix: text("embed.query_prefix"),
             passage_prefix: text("embed.passage_prefix"),
-            http: HttpOptions { allow_plaintext: self.config.bool("llm.allow_plaintext"), ..HttpOptions::default() },
+            http: HttpOptions {
+                allow_plaintext: self.config.bool("llm.allow_plaintext"),
+                waits: self.waits.clone(),
+                ..HttpOptions::default()
+            },
             cancel: cancel.clone(),
             ..EmbedOptions::new(url)
         })
@@ -92,6 +106,16 @@ impl<'a> Wanted<'a> {
         Err(Failure::usage("this program was built without the built-in model")
             .hint("use `--embed-url`, or `--no-embed` for search by words alone"))
     }
+}
+
+#[cfg(feature = "onnx")]
+fn is_named(name: &str) -> Result<(), Failure> {
+    installed::named(name, rag::model::folder::Purpose::Embedder).map(drop)
+}
+
+#[cfg(not(feature = "onnx"))]
+fn is_named(name: &str) -> Result<(), Failure> {
+    named_embedder(name, false).map(drop)
 }
 
 #[cfg(feature = "onnx")]

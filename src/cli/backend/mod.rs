@@ -16,7 +16,7 @@ use rag::{
     index::{self, Index, Settings, Snapshot, WriterOptions},
     model::{
         Embedder,
-        http::shown,
+        http::{Waits, shown},
         openai::{EmbedOptions, OpenAiEmbedder},
         registry, same_space,
     },
@@ -36,7 +36,7 @@ use super::{
     commands::ingest::EmbedArgs,
     config::Config,
     env,
-    output::{Screen, places::Places},
+    output::{Screen, places::Places, waits},
     report::Failure,
 };
 
@@ -51,6 +51,8 @@ pub struct Place {
     pub is_named: bool,
     /// Open it though another user owns it and others may write to it.
     pub trust: bool,
+    /// Hears of requests to models that wait to be sent again.
+    pub waits: Waits,
 }
 
 /// An index to be filled, and who embeds for it.
@@ -66,9 +68,9 @@ pub struct Workshop {
 impl Place {
     /// `--index`, else `RAG_INDEX`, else the nearest `.rag` from the current folder upward, else `./.rag`.
     pub fn find(global: &Global) -> Result<Self, Failure> {
-        let trust = global.trust_index;
+        let (trust, waits) = (global.trust_index, waits::told(global));
         if let Some(dir) = global.index.clone().or_else(|| env::path(env::INDEX)) {
-            return Ok(Self { dir, is_named: global.index.is_some(), trust });
+            return Ok(Self { dir, is_named: global.index.is_some(), trust, waits });
         }
         let here = std::env::current_dir().map_err(|error| {
             Failure::new(rag::types::Kind::Io, format!("the current folder cannot be read: {error}"))
@@ -78,7 +80,7 @@ impl Place {
             Some(folder) if folder != here => folder.join(FOLDER),
             Some(_) | None => PathBuf::from(FOLDER),
         };
-        Ok(Self { dir, is_named: false, trust })
+        Ok(Self { dir, is_named: false, trust, waits })
     }
 
     pub fn exists(&self) -> bool {
@@ -159,7 +161,7 @@ impl Place {
         screen: &Screen,
         cancel: &Cancel,
     ) -> Result<Workshop, Failure> {
-        let wanted = Wanted::new(config, flags);
+        let wanted = Wanted::new(self, config, flags);
         let index = match self.exists().then(|| self.open()) {
             // Its creation goes on, or was cut off: whoever creates waits for the one and finishes the other.
             Some(Err(failure)) if failure.kind() == Some(rag::types::Kind::NotFound) => None,
@@ -198,7 +200,7 @@ impl Place {
         flags: &EmbedArgs,
         cancel: &Cancel,
     ) -> Result<Option<Box<dyn Embedder>>, Failure> {
-        if flags.no_embed { Ok(None) } else { Wanted::new(config, flags).embedder(cancel).map(Some) }
+        if flags.no_embed { Ok(None) } else { Wanted::new(self, config, flags).embedder(cancel).map(Some) }
     }
 
     /// The embedder that a query needs: none for words alone or for an index without vectors.
@@ -222,7 +224,7 @@ impl Place {
         match snapshot.space() {
             Some(space) if mode != Mode::Lexical => {
                 let flags = EmbedArgs::default();
-                let wanted = Wanted { many, ..Wanted::new(config, &flags) };
+                let wanted = Wanted { many, ..Wanted::new(self, config, &flags) };
                 self.embedder_for(space, &wanted, &Cancel::default(), false).map(Some)
             }
             Some(_) | None => Ok(None),
@@ -233,7 +235,7 @@ impl Place {
     #[cfg(feature = "serve")]
     pub fn embedder_of(&self, config: &Config, space: &EmbeddingSpace) -> Result<Box<dyn Embedder>, Failure> {
         let flags = EmbedArgs::default();
-        self.embedder_for(space, &Wanted::new(config, &flags), &Cancel::default(), false)
+        self.embedder_for(space, &Wanted::new(self, config, &flags), &Cancel::default(), false)
     }
 
     /// The embedder that fills an index which is there, proved by the probe; none for an index without vectors.
@@ -246,7 +248,7 @@ impl Place {
     ) -> Result<Option<Box<dyn Embedder>>, Failure> {
         let flags = EmbedArgs::default();
         let Some(space) = snapshot.space() else { return Ok(None) };
-        self.embedder_for(space, &Wanted::new(config, &flags), cancel, true).map(Some)
+        self.embedder_for(space, &Wanted::new(self, config, &flags), cancel, true).map(Some)
     }
 
     /// Who would embed for this index here: for `status`. Loads no model.
@@ -271,6 +273,7 @@ impl Place {
         let embedder = match (is_built_in(space), wanted.url) {
             (true, Some(_)) if wanted.url_is_flag => return Err(self.other_space(&space.model, "an endpoint")),
             (_, None) if wanted.names_another(space) => {
+                wanted.exists()?;
                 return Err(self.other_space(&space.model, wanted.model_flag.unwrap_or_default()));
             }
             (true, _) => wanted.built_in()?,

@@ -34,7 +34,11 @@ impl Place {
                 base_url: url.to_string(),
                 model: config.text("rerank.model").unwrap_or_default().to_string(),
                 key: key(env::RERANK_KEY, config.text("rerank.key_file"), url)?,
-                http: HttpOptions { allow_plaintext: config.bool("llm.allow_plaintext"), ..HttpOptions::default() },
+                http: HttpOptions {
+                    allow_plaintext: config.bool("llm.allow_plaintext"),
+                    waits: self.waits.clone(),
+                    ..HttpOptions::default()
+                },
                 cancel: Cancel::default(),
             })?),
             (None, None) => {

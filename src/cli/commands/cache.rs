@@ -43,6 +43,8 @@ pub fn run(_: &Context, args: Args) -> Result<u8, Failure> {
 
 #[cfg(feature = "serve")]
 pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
+    let (Act::Stats(folder) | Act::Purge { folder, .. }) = &args.act;
+    with::check(folder.cache_dir.as_deref())?;
     match args.act {
         Act::Stats(folder) => with::stats(context, &proxy::folder(folder.cache_dir)?),
         Act::Purge { folder, older_than } => with::purge(context, &proxy::folder(folder.cache_dir)?, older_than),
@@ -81,6 +83,15 @@ mod with {
 
     fn key() -> Option<rag::model::http::Key> {
         env::text(env::PROXY_KEY).or_else(|| env::text(env::KEY)).map(rag::model::http::Key::new)
+    }
+
+    /// Errors: a folder that is named and is not there. The one of nobody's choice may wait to be made.
+    pub fn check(named: Option<&Path>) -> Result<(), Failure> {
+        match named.filter(|dir| !dir.is_dir()) {
+            Some(dir) => Err(Failure::usage(format!("no folder `{}`", dir.display()))
+                .hint("name the folder that was given to `rag proxy --cache-dir`")),
+            None => Ok(()),
+        }
     }
 
     pub fn stats(context: &Context, dir: &Path) -> Result<u8, Failure> {

@@ -3,6 +3,7 @@
 use std::{
     fs,
     io::{self, Read as _},
+    path::{Path, PathBuf},
 };
 
 use rag::{
@@ -20,7 +21,7 @@ const MAX_BYTES: u64 = 16 << 20;
 pub struct Args {
     /// Check the answer in this file: JSON of `rag ask --json`, or text with [n] and a list of sources; `-`: standard input
     #[arg(value_name = "FILE")]
-    file: String,
+    file: PathBuf,
     /// Fail (exit 1) also where a sentence is supported weakly
     #[arg(long)]
     strict: bool,
@@ -40,8 +41,10 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
 
 /// The saved answer, and the text it was read from.
 fn saved(args: &Args) -> Result<(Saved, String), Failure> {
-    let name = if args.file == "-" { "standard input" } else { args.file.as_str() };
-    let text = read(&args.file).map_err(|why| Failure::usage(format!("cannot read `{name}`: {why}")))?;
+    let is_stdin = args.file == Path::new("-");
+    let name = if is_stdin { "standard input".to_owned() } else { args.file.display().to_string() };
+    let text = read((!is_stdin).then_some(args.file.as_path()))
+        .map_err(|why| Failure::usage(format!("cannot read `{name}`: {why}")))?;
     let saved = Saved::read(&text).map_err(|why| {
         Failure::usage(format!("`{name}` is no saved answer: {why}"))
             .hint("`rag ask … --json > FILE` saves one; so does the text that `rag ask` prints, sources included")
@@ -62,12 +65,13 @@ fn print(context: &Context, args: &Args, checked: &wire::CheckResult) -> Result<
     Ok(if checked.holds && !(args.strict && weak) { exit::OK } else { exit::NO })
 }
 
-fn read(file: &str) -> Result<String, String> {
+/// `None`: standard input.
+fn read(file: Option<&Path>) -> Result<String, String> {
     let mut bytes = Vec::new();
     let read = |from: &mut dyn io::Read, bytes: &mut Vec<u8>| from.take(MAX_BYTES + 1).read_to_end(bytes);
     let done = match file {
-        "-" => read(&mut io::stdin().lock(), &mut bytes),
-        path => fs::File::open(path).and_then(|mut file| read(&mut file, &mut bytes)),
+        None => read(&mut io::stdin().lock(), &mut bytes),
+        Some(path) => fs::File::open(path).and_then(|mut file| read(&mut file, &mut bytes)),
     };
     done.map_err(|error| error.to_string())?;
     if bytes.len() as u64 > MAX_BYTES {

@@ -1,8 +1,6 @@
 //! `rag completions`: a script for the user's shell.
 
-use clap::CommandFactory as _;
-
-use crate::cli::{args::Cli, exit, report::Failure};
+use crate::cli::{args, exit, report::Failure};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -11,9 +9,9 @@ pub struct Args {
     shell: clap_complete::Shell,
 }
 
-pub fn run(args: &Args) -> Result<u8, Failure> {
+pub fn run(given: &Args) -> Result<u8, Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "rag", &mut script);
+    clap_complete::generate(given.shell, &mut args::command(), "rag", &mut script);
     std::io::Write::write_all(&mut std::io::stdout().lock(), &script)?;
     Ok(exit::OK)
 }

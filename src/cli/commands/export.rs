@@ -16,7 +16,7 @@ use rag::{
     types::Kind,
 };
 
-use super::Context;
+use super::{Context, collections};
 use crate::cli::{
     exit,
     output::{bytes, count, sanitize},
@@ -69,7 +69,7 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
         let size = bytes(result.bytes);
         let also = match memories.len() {
             0 => String::new(),
-            n => format!(" and {n} memories"),
+            n => format!(" and {}", count(n as u64, "memory")),
         };
         let documents = count(result.documents, "document");
         screen.note(&sanitize::line(&format!("exported {documents}{also}{to}, {size}")));
@@ -127,7 +127,11 @@ fn write(
         out: args.out.as_ref().map(|path| path.display().to_string()),
         generation: snapshot.generation(),
     };
-    for id in snapshot.source_ids(filter.as_ref(), args.collection.as_deref())? {
+    let sources = snapshot.source_ids(filter.as_ref(), args.collection.as_deref())?;
+    if sources.is_empty() {
+        collections::check(snapshot, args.collection.as_deref())?;
+    }
+    for id in sources {
         let Some(source) = snapshot.source(id)? else { continue };
         let chunks = snapshot.chunks_of(id)?;
         let document = wire::ExportedDocument::new(snapshot, source, &chunks, args.vectors);

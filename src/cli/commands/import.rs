@@ -21,9 +21,9 @@ use super::{
     ingest::{EmbedArgs, worker},
 };
 use crate::cli::{
-    args::{collection, duration, key_value},
+    args::{collection, duration, key_value, tags},
     exit,
-    output::{progress::Progress, summary},
+    output::{count, progress::Progress, summary},
     report::Failure,
     signals,
 };
@@ -41,7 +41,7 @@ pub struct Args {
     /// Give each document this tag (can be repeated)
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
     tag: Vec<(String, String)>,
-    /// Aim at chunks of so many word pieces, where lines bring none
+    /// Aim at chunks of so many word pieces, where lines bring none [default: 230]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(32..=254))]
     chunk_tokens: Option<u16>,
     /// Let neighbour chunks share so many word pieces, where lines bring none
@@ -60,13 +60,14 @@ pub struct Args {
 pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
     let (place, config, screen) = (&context.place, &context.config, &context.screen);
     // Before an index is made: a typo must leave nothing behind.
+    let tags = tags(&args.tag)?;
     let mut input = Sieve::new(open(&args.file)?);
     let cancel = Cancel::default();
     let workshop = place.workshop(config, &args.embed, false, screen, &cancel)?;
     let options = ImportOptions {
         index_dir: place.dir.clone(),
         collection: args.collection,
-        tags: args.tag.into_iter().collect(),
+        tags,
         chunk_tokens: args.chunk_tokens.map(usize::from).or(config.number("ingest.chunk_tokens")).unwrap_or(200),
         chunk_overlap: args.chunk_overlap.map(usize::from).or(config.number("ingest.chunk_overlap")).unwrap_or(0),
         timeout: config.time("ingest.file_timeout").unwrap_or(Duration::from_secs(60)),
@@ -75,7 +76,7 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
     let embedder = workshop.embedder.as_deref();
     let mut writer = workshop.index.writer(&place.writer_options(args.wait))?;
     signals::watch(&cancel).map_err(|error| Failure::new(Kind::Io, format!("cannot watch signals: {error}")))?;
-    let progress = Progress::new(screen);
+    let progress = Progress::new(screen, "document");
     let result = ingest::import(&mut writer, embedder, &mut input, &options, &progress, &cancel);
     progress.finish();
     let began = writer.snapshot().generation() > 0;
@@ -101,7 +102,8 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
             worker: options.worker.clone(),
         };
         let restored = restore(&place.dir, embedder, memories, deposit, &place.writer_options(args.wait))?;
-        screen.note(&format!("{restored} memories are remembered again"));
+        let are = if restored == 1 { "is" } else { "are" };
+        screen.note(&format!("{} {are} remembered again", count(restored as u64, "memory")));
     }
     let embedder = embedder.map(|embedder| format!("{}, {}", embedder.space().model, embedder.backend()));
     let report = wire::IngestReport { schema: "rag.import/1".into(), ..wire::IngestReport::new(&report, embedder) };

@@ -6,7 +6,7 @@ use rag::{
     serve::{api, wire},
 };
 
-use super::Context;
+use super::{Context, collections};
 use crate::cli::{
     exit,
     output::{places::Places, sources},
@@ -30,13 +30,20 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
     if let Some(remote) = &context.remote {
         let Args { filter, collection, problems } = args;
         let request = api::ListRequest { filter, collection, problems, ..api::ListRequest::default() };
-        return print(context, &Places::default(), &remote.list(&request)?);
+        let listed = remote.list(&request)?;
+        if listed.documents.is_empty() {
+            collections::check_there(remote, request.collection.as_deref())?;
+        }
+        return print(context, &Places::default(), &listed);
     }
     let snapshot = context.place.open()?.snapshot()?;
     let mut found: Vec<SourceRecord> = match args.filter.as_ref().filter(|filter| !filter.trim().is_empty()) {
         Some(filter) => snapshot.sources_where(&retrieve::filter::parse(filter)?, args.collection.as_deref())?,
         None => snapshot.sources(args.collection.as_deref())?,
     };
+    if found.is_empty() {
+        collections::check(&snapshot, args.collection.as_deref())?;
+    }
     if args.problems {
         found.retain(|source| source.status != Status::Indexed);
     }

@@ -2,10 +2,10 @@
 
 use std::{fs, io, path::PathBuf};
 
-use clap::{Command, CommandFactory};
+use clap::Command;
 use rag::types::Kind;
 
-use crate::cli::{args::Cli, exit, output, report::Failure};
+use crate::cli::{args, exit, output, report::Failure};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -17,11 +17,11 @@ pub struct Args {
     out: Option<PathBuf>,
 }
 
-pub fn run(args: &Args) -> Result<u8, Failure> {
-    let mut root = Cli::command();
+pub fn run(given: &Args) -> Result<u8, Failure> {
+    let mut root = args::command();
     root.build();
-    let Some(folder) = &args.out else {
-        let page = match &args.verb {
+    let Some(folder) = &given.out else {
+        let page = match &given.verb {
             None => page(&root)?,
             Some(verb) => {
                 let found = root.get_subcommands().find(|command| command.get_name() == verb && verb != "help");
@@ -50,6 +50,7 @@ fn page(command: &Command) -> Result<Vec<u8>, Failure> {
     let name = command.get_display_name().unwrap_or(command.get_name()).to_owned();
     let mut out = Vec::new();
     clap_mangen::Man::new(command.clone().version(env!("CARGO_PKG_VERSION")))
+        .source(concat!("rag ", env!("CARGO_PKG_VERSION")))
         .title(name.to_uppercase())
         .section("1")
         .manual("rag")

@@ -3,6 +3,7 @@
 pub mod ask;
 pub mod cache;
 pub mod check;
+pub mod collections;
 pub mod compact;
 pub mod completions;
 pub mod config;
@@ -35,7 +36,8 @@ use rag::serve::client::Client;
 use super::{
     args::{Cli, Command},
     backend::Place,
-    config::{Config, files_with_secrets, is_open_to_others},
+    config::{self as settings, Config, files_with_secrets, is_open_to_others},
+    env,
     output::Screen,
     remote::Named,
     report::Failure,
@@ -71,6 +73,9 @@ pub fn run(cli: Cli) -> Result<u8, Failure> {
     let screen = Screen::new(&cli.global, &config);
     for path in files_with_secrets(&config).iter().filter(|path| is_open_to_others(path)) {
         screen.note(&format!("`{0}` holds secrets and others may read it; `chmod 600 {0}`", path.display()));
+    }
+    for stranger in settings::strangers(env::names("RAG_")) {
+        screen.note(&stranger.to_string());
     }
     let remote = server.map(|server| server.client(&cli.global, &config)).transpose()?;
     let context = Context { place, remote, config, screen };

@@ -1,10 +1,11 @@
 //! `rag models`: which embedders and rerankers are here; one more of them, from a folder or from the web; one less.
 
-use std::{path::Path, sync::Mutex};
+use std::{ffi::OsString, path::Path, sync::Mutex};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rag::{
     model::{
+        self,
         folder::{Card, Fetch, Fetching, From, Installed, Purpose, checked, install, installed, remove},
         http::Key,
         registry::{self, Model},
@@ -24,6 +25,8 @@ use crate::cli::{
 
 /// What `hf:ORG/NAME` stands below.
 const HUB: &str = "https://huggingface.co";
+/// Said where no model could be found under what was named.
+const SOURCES: &str = "name a folder with model.onnx and tokenizer.json, an address, or hf:ORG/NAME";
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -52,7 +55,7 @@ struct Add {
     name: String,
     /// Take its files from this folder, from below this address, or from a repository of Hugging Face (hf:ORG/NAME)
     #[arg(long, value_name = "FOLDER|URL|hf:ORG/NAME")]
-    from: String,
+    from: OsString,
     /// Install it only if graph and weights have this sha256, in hex
     #[arg(long, value_name = "HEX")]
     sha256: Option<String>,
@@ -74,6 +77,10 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
         Some(What::Rm { name }) => {
             let models = models_dir()?;
             let known = installed(&models)?.into_iter().find(|model| model.name == name);
+            if registry::find(&name).is_ok() {
+                return Err(Failure::usage(format!("`{name}` is part of the program and cannot be removed"))
+                    .hint("`--no-embed` makes an index without it, `--embed-model` one with another"));
+            }
             remove(&models, &name)?;
             if context.screen.json {
                 print_json(context, known.iter().map(|model| summary(model, None)).collect())?;
@@ -123,23 +130,22 @@ fn list(context: &Context, check: bool) -> Result<u8, Failure> {
 
 fn add(context: &Context, add: Add) -> Result<u8, Failure> {
     let models = models_dir()?;
-    let is_web = add.from.starts_with("hf:") || add.from.contains("://");
-    let fetch = match is_web {
-        true => {
+    let web = add.from.to_str().filter(|from| from.starts_with("hf:") || from.contains("://"));
+    let fetch = match web {
+        Some(address) => {
             let hub = env::text(env::HF_ENDPOINT).unwrap_or_else(|| HUB.to_owned());
-            let of_hub = add.from.starts_with("hf:");
+            let of_hub = address.starts_with("hf:");
             let key = of_hub.then(|| env::text(env::HF_TOKEN)).flatten().map(Key::new);
             let cancel = Cancel::default();
             signals::watch(&cancel)?;
-            Some(Fetch::new(&add.from, &hub, key, cancel)?)
+            Some(Fetch::new(address, &hub, key, cancel)?)
         }
-        false => None,
+        None => None,
     };
     let from = match &fetch {
         Some(fetch) => From::Web(fetch),
         None if !Path::new(&add.from).is_dir() => {
-            return Err(Failure::usage(format!("`{}` is no folder", add.from))
-                .hint("name a folder with model.onnx and tokenizer.json, an address, or hf:ORG/NAME"));
+            return Err(Failure::usage(format!("`{}` is no folder", add.from.display())).hint(SOURCES));
         }
         None => From::Folder(Path::new(&add.from)),
     };
@@ -153,7 +159,11 @@ fn add(context: &Context, add: Add) -> Result<u8, Failure> {
     let progress = FileProgress::new(&context.screen);
     let made = install(&models, &add.name, &from, add.sha256.as_deref(), &change, &mut |file| progress.tell(file));
     progress.finish();
-    let made = made?;
+    let made = match made {
+        // The name is wrong, or what is there is no model.
+        Err(error @ model::Error::BadModel { .. }) => return Err(Failure::from(error).replace_hint(SOURCES)),
+        other => other?,
+    };
     if context.screen.json {
         print_json(context, vec![summary(&made, None)])?;
         return Ok(exit::OK);

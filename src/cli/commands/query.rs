@@ -55,16 +55,16 @@ pub struct Args {
 /// Flags of `query` and `ask` that say how to search.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct SearchArgs {
-    /// Return at most so many results
+    /// Return at most so many results; of `ask`: consider so many chunks [default: 10, of `ask` 50]
     #[arg(short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub k: Option<u16>,
-    /// Search by words, by meaning, or both
+    /// Search by words, by meaning, or both [default: hybrid]
     #[arg(long, value_enum, value_name = "MODE")]
     pub mode: Option<ModeArg>,
-    /// Merge words and meaning this way
+    /// Merge words and meaning this way [default: blend]
     #[arg(long, value_enum, value_name = "METHOD")]
     pub fusion: Option<FusionArg>,
-    /// Give meaning this weight, 0 to 1
+    /// Give meaning this weight, 0 to 1 [default: by the question and the language, about 0.5]
     #[arg(long, value_name = "WEIGHT", value_parser = share)]
     pub alpha: Option<f32>,
     /// Search only documents that this filter allows: `type:pdf path:guides/** tag.team=ops`
@@ -278,6 +278,9 @@ fn print(context: &Context, format: Option<Format>, places: &Places, found: &wir
         }
         _ => {
             context.screen.note("no good match: what is shown is merely nearest");
+            if let Some(miss) = &found.near_miss {
+                context.screen.note(&hits::near_miss(miss));
+            }
             exit::NO
         }
     })

@@ -48,7 +48,7 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
         index_dir: place.dir.clone(),
         chunk_tokens: config.number("ingest.chunk_tokens").unwrap_or(200),
     };
-    let progress = Progress::new(screen);
+    let progress = Progress::new(screen, "document");
     let done = ingest::reembed(&mut writer, embedder.as_deref(), &options, &progress, &cancel);
     progress.finish();
     let done = done.map_err(|error| {

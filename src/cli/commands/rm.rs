@@ -8,12 +8,12 @@ use rag::{
     serve::{api, wire},
 };
 
-use super::Context;
+use super::{Context, collections};
 use crate::cli::{
-    args::{duration, key_value},
+    args::{duration, key_value, tags},
     backend::Place,
     exit,
-    output::{count, sanitize},
+    output::{count, sanitize, sources},
     remote,
     report::Failure,
 };
@@ -45,18 +45,24 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
     if let Some(remote) = &context.remote {
         let request = api::RemoveRequest {
             what: args.what.iter().map(|what| remote::spelled(what)).collect(),
-            tags: args.tag.iter().cloned().collect(),
+            tags: tags(&args.tag)?,
             collection: args.collection.clone(),
             purge: args.purge,
             dry_run: args.dry_run,
         };
-        return print(context, &remote.remove(&request)?);
+        let result = remote.remove(&request)?;
+        if result.removed.is_empty() {
+            collections::check_there(remote, args.collection.as_deref())?;
+        }
+        return print(context, &result, &[]);
     }
+    tags(&args.tag)?;
     let index = context.place.open()?;
     if args.dry_run {
         let snapshot = index.snapshot()?;
         let (found, missing) = find(&context.place, &snapshot, &args)?;
-        return print(context, &result(&found, missing, &args, snapshot.generation()));
+        let result = result(&found, missing, &args, snapshot.generation());
+        return print(context, &result, &named(&found));
     }
     let mut writer = index.writer(&context.place.writer_options(args.wait))?;
     let (found, missing) = find(&context.place, writer.snapshot(), &args)?;
@@ -68,7 +74,7 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
         writer.compact()?;
     }
     let generation = writer.snapshot().generation();
-    print(context, &result(&found, missing, &args, generation))
+    print(context, &result(&found, missing, &args, generation), &named(&found))
 }
 
 /// The documents that the arguments name, and the arguments that name none.
@@ -76,17 +82,29 @@ fn find(place: &Place, snapshot: &Snapshot, args: &Args) -> Result<(Several, Vec
     let naming = Naming { snapshot, collection: args.collection.as_deref(), sees: &|_| true };
     let names: Vec<String> = args.what.iter().map(|what| place.spelled(what, snapshot)).collect();
     let (found, missing) = naming.several(&names, args.tag.iter().map(|(key, value)| (key, value)))?;
+    if found.is_empty() {
+        collections::check(snapshot, args.collection.as_deref())?;
+    }
     Ok((found, missing.into_iter().map(|at| args.what[at].display().to_string()).collect()))
 }
 
+/// The paths in order, each with its collection where they are of several.
+fn named(found: &Several) -> Vec<String> {
+    let mark = sources::marks(found.values().map(|(_, collection)| collection.as_str()));
+    let mut named: Vec<String> = found.values().map(|(path, of)| format!("{path}{}", mark(of))).collect();
+    named.sort();
+    named
+}
+
 fn result(found: &Several, not_found: Vec<String>, args: &Args, generation: u64) -> wire::RemoveResult {
-    let mut removed: Vec<String> = found.values().cloned().collect();
+    let mut removed: Vec<String> = found.values().map(|(path, _)| path.clone()).collect();
     removed.sort();
     let (dry_run, purged) = (args.dry_run, args.purge);
     wire::RemoveResult { schema: "rag.rm/1".into(), removed, not_found, dry_run, purged, generation }
 }
 
-fn print(context: &Context, result: &wire::RemoveResult) -> Result<u8, Failure> {
+/// `named`: what is removed, for people; empty: the paths of the result.
+fn print(context: &Context, result: &wire::RemoveResult, named: &[String]) -> Result<u8, Failure> {
     let wire::RemoveResult { removed, not_found, dry_run, generation, .. } = result;
     let code = if removed.is_empty() || !not_found.is_empty() { exit::NO } else { exit::OK };
     if context.screen.json {
@@ -95,7 +113,8 @@ fn print(context: &Context, result: &wire::RemoveResult) -> Result<u8, Failure> 
     }
     let mut out = String::new();
     let (verb, word) = if *dry_run { ("would remove", "would be removed") } else { ("removed", "removed") };
-    for path in removed {
+    let shown: &[String] = if named.is_empty() { removed } else { named };
+    for path in shown {
         out.push_str(&format!("{verb}  {}\n", sanitize::line(path)));
     }
     out.push_str(&format!("{} {word}; generation {generation}\n", count(removed.len() as u64, "document")));

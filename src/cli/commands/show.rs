@@ -9,9 +9,8 @@ use rag::{
     types::ChunkId,
 };
 
-use super::Context;
+use super::{Context, collections};
 use crate::cli::{
-    backend::Place,
     exit,
     output::{places::Places, sources},
     remote,
@@ -34,10 +33,14 @@ pub struct Args {
 pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
     if let Some(remote) = &context.remote {
         let request = api::ShowRequest { what: remote::spelled(&args.what), collection: args.collection.clone() };
-        return print(context, &args, &Places::default(), &remote.show(&request)?);
+        let shown = remote.show(&request)?;
+        if shown.document.is_none() && shown.chunks.is_empty() {
+            collections::check_there(remote, args.collection.as_deref())?;
+        }
+        return print(context, &args, &Places::default(), &shown);
     }
     let snapshot = context.place.open()?.snapshot()?;
-    let (source, chunks) = find(&context.place, &snapshot, &args)?.unwrap_or_default();
+    let (source, chunks) = find(context, &snapshot, &args)?.unwrap_or_default();
     let shown = wire::ShowResult::new(snapshot.generation(), source.as_ref(), &chunks);
     print(context, &args, &context.place.places(&snapshot), &shown)
 }
@@ -80,8 +83,20 @@ pub fn stored(chunks: &[wire::Chunk]) -> String {
     out
 }
 
-/// What the argument names.
-fn find(place: &Place, snapshot: &Snapshot, args: &Args) -> Result<Option<Named>, Failure> {
-    let naming = Naming { snapshot, collection: args.collection.as_deref(), sees: &|_| true };
-    Ok(naming.one(args.what.to_str().unwrap_or_default(), || place.spelled(&args.what, snapshot))?)
+/// What the argument names. Several collections may hold the same path: the first is shown, and the others are named.
+fn find(context: &Context, snapshot: &Snapshot, args: &Args) -> Result<Option<Named>, Failure> {
+    let collection = args.collection.as_deref();
+    let naming = Naming { snapshot, collection, sees: &|_| true };
+    let spelled = || context.place.spelled(&args.what, snapshot);
+    let found = naming.one(args.what.to_str().unwrap_or_default(), spelled)?;
+    match &found {
+        None => collections::check(snapshot, collection)?,
+        Some((Some(shown), _)) if collection.is_none() && shown.display_path() == spelled() => {
+            let all = snapshot.sources(None)?;
+            let same = all.iter().filter(|source| source.display_path() == shown.display_path());
+            collections::tell_others(&context.screen, shown, same);
+        }
+        Some(_) => {}
+    }
+    Ok(found)
 }

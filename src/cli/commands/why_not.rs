@@ -1,5 +1,7 @@
 //! `rag why-not`: at which rank a document stands for a query in each leg, and what kept it out of the results.
 
+use std::ffi::OsString;
+
 use rag::{
     retrieve::{self, Query},
     serve::{api, wire::WhyNotResult},
@@ -21,7 +23,7 @@ pub struct Args {
     text: String,
     /// Explain what becomes of this file: a path, or the id of a document or of a chunk
     #[arg(value_name = "FILE|ID")]
-    file: String,
+    file: OsString,
     #[command(flatten)]
     search: SearchArgs,
 }
@@ -30,7 +32,7 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
     if let Some(remote) = &context.remote {
         let request = api::WhyNotRequest {
             text: args.text,
-            file: remote::spelled(args.file.as_ref()),
+            file: remote::spelled(&args.file),
             ..api::WhyNotRequest::searching(remote::search(&args.search))
         };
         return print(context, &Places::default(), &remote.why_not(&request)?);
@@ -43,11 +45,11 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
         ..args.search.to_query(args.text.clone(), config, k)
     };
     // A chunk's id names its document and narrows the question to it.
-    let chunk = match args.file.parse::<ChunkId>() {
-        Ok(id) => snapshot.chunk(id)?,
-        Err(_) => None,
+    let chunk = match args.file.to_str().and_then(|word| word.parse::<ChunkId>().ok()) {
+        Some(id) => snapshot.chunk(id)?,
+        None => None,
     };
-    let file = chunk.as_ref().map_or_else(|| args.file.clone(), |chunk| chunk.source.to_string());
+    let file = chunk.as_ref().map_or_else(|| args.file.clone(), |chunk| chunk.source.to_string().into());
     let (known, source) = why::explain(context, &snapshot, &file, None)?;
     let result = match source {
         Some(source) if known.indexed => {

@@ -71,7 +71,7 @@ pub(super) fn nearest(key: &str) -> Option<&'static str> {
 }
 
 /// Levenshtein distance over characters.
-fn edits(a: &str, b: &str) -> usize {
+pub(super) fn edits(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.chars().enumerate() {

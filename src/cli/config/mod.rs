@@ -6,9 +6,11 @@
 mod check;
 mod secrets;
 mod settings;
+mod strangers;
 
 pub use secrets::{files_with_secrets, is_open_to_others};
 pub use settings::{SETTINGS, Setting, Shape};
+pub use strangers::strangers;
 
 use std::{
     collections::BTreeMap,

@@ -1,4 +1,4 @@
-use super::{check::nearest, *};
+use super::{check::nearest, strangers::Stranger, *};
 
 #[test]
 fn defaults_fit_their_shapes_and_keys_are_unique() {
@@ -9,6 +9,21 @@ fn defaults_fit_their_shapes_and_keys_are_unique() {
             assert_eq!(check(setting, &Value::One(default.into())), Ok(()), "{}", setting.key);
         }
     }
+}
+
+#[test]
+fn variables_that_nobody_reads_are_told() {
+    let strangers = |names: &[&str]| strangers(names.iter().map(|name| (*name).to_owned()).collect());
+    for (name, near) in [
+        ("RAG_RETRIEVE_KK", Some("RAG_RETRIEVE_K")),
+        ("RAG_LLM_MODLE", Some("RAG_LLM_MODEL")),
+        ("RAG_INDX", Some("RAG_INDEX")),
+        ("RAG_INGEST_ZEBRA", None),
+    ] {
+        let want = Stranger { name: name.to_owned(), near: near.map(str::to_owned) };
+        assert_eq!(strangers(&[name]), [want]);
+    }
+    assert_eq!(strangers(&["RAG_RETRIEVE_K", "RAG_INDEX", "RAG_KILL_AT", "RAG_TEST_SEED", "RAG_BACKEND"]), []);
 }
 
 #[test]

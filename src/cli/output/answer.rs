@@ -121,7 +121,9 @@ pub fn markdown(answer: &AnswerResult) -> String {
 fn no_answer(answer: &AnswerResult) -> Option<&'static str> {
     match &*answer.status {
         "no_answer" => Some("The documents do not answer this."),
+        "refused" if answer.answer.trim().is_empty() => Some("The model gave no answer."),
         "refused" => Some("The model refused to answer."),
+        "unsupported" if answer.answer.trim().is_empty() => Some("The model was cut off before it answered."),
         _ => None,
     }
 }

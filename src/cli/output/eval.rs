@@ -100,9 +100,14 @@ fn estimated(value: EvalInterval) -> String {
 fn different(differences: &EvalDifferences) -> Vec<String> {
     let one = |(_, one): &(_, rag::serve::wire::EvalDifference)| {
         let star = if one.p < SIGNIFICANT { "*" } else { " " };
-        format!("{:+.4} p {:.3}{star}", one.difference.mean, one.p)
+        format!("{:+.4} {}{star}", one.difference.mean, probability(one.p))
     };
     differences.0.iter().map(one).collect()
+}
+
+/// `p 0.012`; no chance is none at all: `p <.001`.
+fn probability(p: f64) -> String {
+    if p < 0.0005 { "p <.001".to_owned() } else { format!("p {p:.3}") }
 }
 
 /// Names to the left, numbers to the right.
@@ -139,7 +144,7 @@ pub fn tuned(screen: &Screen, result: &TuneResult) -> String {
     for setting in &result.settings {
         let row = |trial: &TuneTrial| {
             let against = match trial.against_current {
-                Some(one) => format!("{:+.4} p {:.3}", one.difference.mean, one.p),
+                Some(one) => format!("{:+.4} {}", one.difference.mean, probability(one.p)),
                 None => "current".to_owned(),
             };
             (trial.value.to_string(), vec![estimated(trial.estimate), against])
@@ -149,7 +154,19 @@ pub fn tuned(screen: &Screen, result: &TuneResult) -> String {
         out.push_str(&table(&setting.key, &[setting.metric.clone(), String::new()], &rows));
         let said = match setting.proposal {
             Some(value) => screen.paint(Style::Good, &format!("proposal: {} = {value}", setting.key)),
-            None => format!("keep {}: nothing tried is better beyond chance", setting.current),
+            None => match &setting.discarded[..] {
+                [] => format!("keep {}: nothing tried is better beyond chance", setting.current),
+                less => {
+                    let less: Vec<String> = less.iter().map(ToString::to_string).collect();
+                    format!(
+                        "keep {}: {} is better here beyond chance, but made questions repeat the words of the documents, so \
+                         that less weight of meaning is not proposed by them; your own questions can tell: `--queries` and \
+                         `--qrels`",
+                        setting.current,
+                        less.join(", ")
+                    )
+                }
+            },
         };
         out.push_str(&format!("{said}\n"));
     }
@@ -164,4 +181,18 @@ pub fn tuned(screen: &Screen, result: &TuneResult) -> String {
         None => out.push_str("\n`--write` puts what is proposed into the index's rag.toml\n"),
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::probability;
+
+    #[test]
+    fn no_chance_is_none_at_all() {
+        for (p, want) in
+            [(0.0, "p <.001"), (0.0004, "p <.001"), (0.0005, "p 0.001"), (0.0377, "p 0.038"), (1.0, "p 1.000")]
+        {
+            assert_eq!(probability(p), want);
+        }
+    }
 }

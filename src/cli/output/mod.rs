@@ -10,6 +10,7 @@ pub mod progress;
 pub mod sanitize;
 pub mod sources;
 pub mod summary;
+pub mod waits;
 pub mod why;
 
 use std::io::{self, BufWriter, IsTerminal as _, Write as _};
@@ -128,7 +129,11 @@ fn out() -> BufWriter<io::StdoutLock<'static>> {
 
 /// `1 chunk`, `2 chunks`.
 pub fn count(number: u64, word: &str) -> String {
-    if number == 1 { format!("1 {word}") } else { format!("{number} {word}s") }
+    match word.strip_suffix('y') {
+        _ if number == 1 => format!("1 {word}"),
+        Some(stem) if !stem.ends_with(['a', 'e', 'o', 'u']) => format!("{number} {stem}ies"),
+        Some(_) | None => format!("{number} {word}s"),
+    }
 }
 
 /// `1.5 MB`: powers of 1,000, as disks are sold.

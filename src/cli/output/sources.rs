@@ -9,10 +9,20 @@ use super::{Screen, Style, bytes, count, hits::heading_path, places::Places, san
 
 /// `indexed  12 chunks  markdown  docs/guide.md`, and what was wrong below it.
 pub fn list(screen: &Screen, places: &Places, sources: &[SourceSummary]) -> String {
-    sources.iter().map(|source| line(screen, places, source)).collect()
+    let mark = marks(sources.iter().map(|source| source.collection.as_str()));
+    sources.iter().map(|source| line(screen, places, source, &mark(&source.collection))).collect()
 }
 
-fn line(screen: &Screen, places: &Places, source: &SourceSummary) -> String {
+/// The name of a collection behind each path, where the documents are not all of one.
+pub fn marks<'s>(collections: impl Iterator<Item = &'s str>) -> impl Fn(&str) -> String {
+    let mut all = collections;
+    let first = all.next();
+    let is_mixed = all.any(|name| Some(name) != first);
+    move |name| if is_mixed { format!("  ({name})") } else { String::new() }
+}
+
+/// `mark`: what stands behind the path.
+fn line(screen: &Screen, places: &Places, source: &SourceSummary, mark: &str) -> String {
     let (word, style) = match source.status {
         Status::Indexed => ("indexed", Style::Good),
         Status::Warned => ("warned ", Style::Warn),
@@ -20,7 +30,9 @@ fn line(screen: &Screen, places: &Places, source: &SourceSummary) -> String {
     };
     let place = places.show(screen, &source.path, None, None);
     let chunks = format!("{:>10}", count(source.chunks.into(), "chunk"));
-    let mut out = format!("{}  {chunks}  {:<9} {place}\n", screen.paint(style, word), sanitize::line(&source.format));
+    let mark = screen.paint(Style::Dim, &sanitize::line(mark));
+    let mut out =
+        format!("{}  {chunks}  {:<9} {place}{mark}\n", screen.paint(style, word), sanitize::line(&source.format));
     for problem in &source.problems {
         out.push_str(&screen.paint(Style::Dim, &format!("         {}", problem_line(problem))));
         out.push('\n');
@@ -35,7 +47,7 @@ pub fn problem_line(problem: &Problem) -> String {
 
 /// A document: its facts, then its chunks with their places.
 pub fn document(screen: &Screen, places: &Places, source: &SourceSummary, chunks: &[Chunk]) -> String {
-    let mut out = line(screen, places, source);
+    let mut out = line(screen, places, source, "");
     let facts = [
         ("title", source.title.clone()),
         ("author", source.author.clone()),
@@ -84,4 +96,16 @@ pub fn chunk(screen: &Screen, places: &Places, chunk: &Chunk) -> String {
         out.push('\n');
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::marks;
+
+    #[test]
+    fn collections_are_named_where_there_are_several() {
+        assert_eq!(marks(["a", "a"].into_iter())("a"), "");
+        assert_eq!(marks(["a", "b"].into_iter())("a"), "  (a)");
+        assert_eq!(marks([].into_iter())("a"), "");
+    }
 }

@@ -42,7 +42,7 @@ pub fn text(screen: &Screen, report: &IngestReport) -> String {
         report.seconds
     ));
     if let Some(seconds) = report.estimated_seconds {
-        out.push_str(&format!("the run would take about {} (chunks and time judged by a sample)\n", about(seconds)));
+        out.push_str(&format!("the run would take about {} (chunks and time are judged by a sample; a file that was not in it may still fail)\n", about(seconds)));
     }
     if report.interrupted {
         let said = if report.bytes_written > 0 {

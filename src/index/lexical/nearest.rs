@@ -42,7 +42,12 @@ pub(in crate::index) fn nearest(searcher: &Searcher, word: &str) -> tantivy::Res
             }
         }
     }
-    let best = near.into_iter().min_by_key(|(_, (edits, chunks))| (*edits, u64::MAX - chunks));
+    // A short word that only lacks a letter of the one asked for is more often another word: moon is no misspelt mon.
+    let is_word = |other: &str| letters.len() > MIN_LETTERS || other.chars().count() >= letters.len();
+    let best = near
+        .into_iter()
+        .filter(|(term, _)| is_word(term))
+        .min_by_key(|(_, (edits, chunks))| (*edits, u64::MAX - chunks));
     Ok(best.map(|(term, _)| term))
 }
 
@@ -99,6 +104,8 @@ mod tests {
             ("größenänderungne", Some("größenänderungen")),
             ("wefund", None),
             ("ref", None),
+            ("andd", None),
+            ("antd", None),
             ("zebra", None),
         ] {
             assert_eq!(snapshot.nearest_word(word).unwrap().as_deref(), want, "{word}");

@@ -123,6 +123,7 @@ fn yaml_facts(inside: &str) -> Option<BTreeMap<String, String>> {
         match value.trim() {
             "" => list = Some((key.to_owned(), Vec::new())),
             mark @ ("|" | ">" | "|-" | ">-") => list = Some((format!("{key}{}", &mark[..1]), Vec::new())),
+            value if is_open(value) => {}
             value => insert(&mut facts, key, &flow(value)),
         }
         if facts.len() >= MAX_KEYS {
@@ -131,6 +132,17 @@ fn yaml_facts(inside: &str) -> Option<BTreeMap<String, String>> {
     }
     finish_list(&mut facts, list);
     Some(facts)
+}
+
+/// A list, a map or a quote that begins and does not end on its line: not what is understood here.
+fn is_open(value: &str) -> bool {
+    let closes = |close: char| value.chars().skip(1).any(|c| c == close);
+    match value.chars().next() {
+        Some('[') => !closes(']'),
+        Some('{') => !closes('}'),
+        Some(quote @ ('"' | '\'')) => !closes(quote),
+        Some(_) | None => false,
+    }
 }
 
 fn finish_list(facts: &mut BTreeMap<String, String>, list: Option<(String, Vec<String>)>) {
@@ -191,6 +203,8 @@ mod tests {
             ("title", "A: b"),
         ];
         check(text, Some((facts, "body\n")));
+        let open = "---\ntitle: [unclosed\nabout: \"half\nmap: {a: 1\nlang: de\n---\nx";
+        check(open, Some((&[("lang", "de")], "x")));
         check("---\n---\nx", Some((&[], "x")));
         check("---\na: b\n...", Some((&[("a", "b")], "")));
     }

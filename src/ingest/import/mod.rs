@@ -200,10 +200,14 @@ impl Run<'_> {
             self.prove(embedder, &mut waiting)?;
             let snapshot = self.writer.snapshot().clone();
             let mut wanted: HashMap<Hash, String> = HashMap::new();
-            for (chunk, text) in waiting.iter_mut().flat_map(Made::chunks_and_texts) {
-                if chunk.vector.is_none() && snapshot.vector_by_hash(&chunk.embed_hash).is_none() {
-                    wanted.entry(chunk.embed_hash).or_insert(text);
+            for made in &mut waiting {
+                let before = wanted.len();
+                for (chunk, text) in made.chunks_and_texts() {
+                    if chunk.vector.is_none() && snapshot.vector_by_hash(&chunk.embed_hash).is_none() {
+                        wanted.entry(chunk.embed_hash).or_insert(text);
+                    }
                 }
+                self.tell_chunked(made, wanted.len() - before);
             }
             let texts = wanted.into_iter().collect();
             let observe = |chunks| self.observer.event(Event::Embedded { chunks });
@@ -211,6 +215,9 @@ impl Run<'_> {
                 self.report.chunks_embedded += 1;
                 embedded.insert(made.hash, made.vector);
             }
+        }
+        if self.embedder.is_none() {
+            waiting.iter().for_each(|made| self.tell_chunked(made, 0));
         }
         for mut made in waiting {
             let mut is_whole = true;
@@ -230,6 +237,15 @@ impl Run<'_> {
             }
         }
         Ok(())
+    }
+
+    fn tell_chunked(&self, made: &Made, to_embed: usize) {
+        self.observer.event(Event::Chunked {
+            path: &made.record.display_path(),
+            chunks: made.chunks.len() as u64,
+            to_embed: to_embed as u64,
+            bytes: made.record.text_bytes,
+        });
     }
 
     /// Before the first vectors of the file are taken, one text is embedded here: vectors of another model under the same
@@ -266,11 +282,6 @@ impl Run<'_> {
         match self.writer.put(record, chunks) {
             Ok(()) => {
                 self.batch.chunks_written += chunks.len() as u64;
-                self.observer.event(Event::Chunked {
-                    path: &path,
-                    chunks: chunks.len() as u64,
-                    bytes: record.text_bytes,
-                });
                 list(&mut self.batch, record, if old.is_some() { List::Updated } else { List::Added }, None);
             }
             Err(index::Error::Source { what, .. }) => {

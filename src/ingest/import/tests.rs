@@ -148,3 +148,30 @@ fn a_line_without_an_end_is_passed_over() {
     skip_line(&mut rest).unwrap();
     assert!(next_line(&mut rest, &mut line).unwrap() && line == b"next");
 }
+
+#[test]
+fn what_is_to_be_embedded_is_told_before_it_is() {
+    let room = tempfile::tempdir().unwrap();
+    let dir = room.path().join("i");
+    let embedder = FakeEmbedder::new();
+    let index = Index::create(&dir, &Settings { space: Some(embedder.space().clone()) }).unwrap();
+    let mut writer = index.writer(&WriterOptions::default()).unwrap();
+    let lines: String =
+        (0..40).map(|n| format!("{{\"id\": {n}, \"text\": \"Buoy {} lies north.\"}}\n", n / 2)).collect();
+    let told = std::sync::Mutex::new((0_u64, 0_u64, 0_u64));
+    let hear = |event: Event<'_>| {
+        let mut told = told.lock().unwrap();
+        if let Event::Chunked { chunks, to_embed, .. } = event {
+            told.0 += chunks;
+            told.1 += to_embed;
+        } else if let Event::Embedded { chunks } = event {
+            told.2 += chunks;
+            assert!(told.2 <= told.1, "{told:?}");
+        }
+    };
+    let mut input = Cursor::new(lines.as_bytes());
+    import(&mut writer, Some(&embedder), &mut input, &options(&dir), &hear, &Cancel::default()).unwrap();
+    let (chunks, to_embed, embedded) = *told.lock().unwrap();
+    assert_eq!((chunks, to_embed), (40, embedded));
+    assert!(embedded > 0, "something was embedded");
+}

@@ -57,13 +57,13 @@ pub struct Card {
 }
 
 impl Card {
-    /// The card of a folder, or, where it has none, what its other files tell. Errors: `Io`; `Options` for a card that
+    /// The card of a folder, or, where it has none, what its other files tell. Errors: `Io`; `BadModel` for a card that
     /// cannot be read.
     pub fn of(folder: &Path) -> Result<Self> {
         let path = folder.join(CARD);
         match fs::read_to_string(&path) {
             Ok(text) => {
-                let wrong = |error: toml::de::Error| Error::Options {
+                let wrong = |error: toml::de::Error| Error::BadModel {
                     what: format!("`{}` cannot be read: {}", path.display(), error.message()),
                 };
                 toml::from_str(&text).map_err(wrong)

@@ -26,12 +26,12 @@ pub struct FolderEmbedder {
 
 impl FolderEmbedder {
     /// Loads an installed model. `name`: what an index calls it. `prepare`: many texts will be embedded. The dimension is
-    /// found by embedding a sentence. Errors: `Options` for a folder whose card says that it is no embedder; those of the
+    /// found by embedding a sentence. Errors: `BadModel` for a folder whose card says that it is no embedder; those of the
     /// graph and the tokenizer.
     pub fn load(folder: &Path, name: &str, prepare: bool) -> Result<Self> {
         let card = Card::of(folder)?;
         if card.purpose != Purpose::Embedder {
-            return Err(Error::Options {
+            return Err(Error::BadModel {
                 what: format!("the model in `{}` judges pairs; it embeds nothing", folder.display()),
             });
         }

@@ -53,9 +53,9 @@ enum Came {
 
 impl Fetch {
     /// Reads where files are: `https://host/folder`, or `hf:ORG/NAME` for a repository of Hugging Face, whose address
-    /// `hub` is. Errors: `Options` for anything else, and for a key that would travel unencrypted.
+    /// `hub` is. Errors: `BadModel` for anything else, and for a key that would travel unencrypted.
     pub fn new(from: &str, hub: &str, key: Option<Key>, cancel: Cancel) -> Result<Self> {
-        let wrong = |what: &str| Error::Options { what: format!("`{}` {what}", shown(from)) };
+        let wrong = |what: &str| Error::BadModel { what: format!("`{}` {what}", shown(from)) };
         let address = match from.strip_prefix("hf:") {
             Some(name) if name.split('/').filter(|part| !part.is_empty()).count() == 2 => {
                 format!("{}/{}/resolve/main/", hub.trim_end_matches('/'), name.trim_matches('/'))
@@ -84,7 +84,7 @@ impl Fetch {
             fs::create_dir_all(parent).map_err(|source| Error::Io { act: "make", path: parent.to_owned(), source })?;
         }
         let url =
-            self.base.join(name).map_err(|_| Error::Options { what: format!("`{name}` is no name of a file") })?;
+            self.base.join(name).map_err(|_| Error::BadModel { what: format!("`{name}` is no name of a file") })?;
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_io()
             .enable_time()

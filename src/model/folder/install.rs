@@ -72,7 +72,7 @@ pub enum From<'a> {
 /// Brings a model into the folder of models. `change` is told what was found out of its use, and may say otherwise.
 /// `sha256`: what graph and weights are to have. Its graph is loaded once before it counts.
 ///
-/// Errors: `Options` for a name that is none or is taken, files that are not there, another checksum; those of fetching,
+/// Errors: `BadModel` for a name that is none or is taken, files that are not there, another checksum; those of fetching,
 /// and of the graph and the tokenizer. What was fetched stays, and the next try goes on from there.
 pub fn install(
     models: &Path,
@@ -84,7 +84,7 @@ pub fn install(
 ) -> Result<Installed> {
     check_name(name)?;
     let folder = models.join(name);
-    let options = |what: String| Error::Options { what };
+    let options = |what: String| Error::BadModel { what };
     if folder.exists() {
         return Err(options(format!("a model named `{name}` is installed already, in `{}`", folder.display())));
     }
@@ -202,10 +202,10 @@ fn check_name(name: &str) -> Result<()> {
         || name.ends_with(UNFINISHED)
     {
         let what = format!("`{name}` is no name for a model: letters, digits, `-`, `_` and `.`, 100 at most");
-        return Err(Error::Options { what });
+        return Err(Error::BadModel { what });
     }
     if registry::find(name).is_ok() {
-        return Err(Error::Options { what: format!("`{name}` is the name of the built-in model") });
+        return Err(Error::BadModel { what: format!("`{name}` is the name of the built-in model") });
     }
     Ok(())
 }

@@ -31,10 +31,10 @@ pub struct Ids {
 }
 
 impl Tokens {
-    /// Reads `vocab.txt` or `tokenizer.json`. Errors: `Io`; `Options` for one that cannot be read, or a `vocab.txt` that is
+    /// Reads `vocab.txt` or `tokenizer.json`. Errors: `Io`; `BadModel` for one that cannot be read, or a `vocab.txt` that is
     /// not BERT's uncased one with no `tokenizer.json` beside it.
     pub fn load(folder: &Path) -> Result<Self> {
-        let wrong = |what: String| Error::Options { what: format!("the tokenizer in `{}` {what}", folder.display()) };
+        let wrong = |what: String| Error::BadModel { what: format!("the tokenizer in `{}` {what}", folder.display()) };
         let read = |name: &str| {
             let path = folder.join(name);
             fs::read(&path).map_err(|source| Error::Io { act: "read", path, source })

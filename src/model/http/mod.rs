@@ -9,6 +9,7 @@ mod client;
 mod key;
 mod present;
 mod retry;
+mod waits;
 
 pub use address::{Address, shown};
 pub use body::Body;
@@ -16,6 +17,7 @@ pub use client::{cause, client};
 pub use key::Key;
 pub use present::{MAX_SHOWN, presentable};
 pub use retry::{Clock, SystemClock, is_passing};
+pub use waits::{Wait, Waits, Why};
 
 use std::{
     future::Future,
@@ -66,6 +68,8 @@ pub struct HttpOptions {
     /// Connect to this socket of this machine, whatever host the address names. Nowhere else than on Unix.
     pub socket: Option<PathBuf>,
     pub clock: Arc<dyn Clock>,
+    /// Hears of each pause before a request is sent again.
+    pub waits: Waits,
 }
 
 impl Default for HttpOptions {
@@ -80,6 +84,7 @@ impl Default for HttpOptions {
             ca_pem: Vec::new(),
             socket: None,
             clock: Arc::new(SystemClock),
+            waits: Waits::default(),
         }
     }
 }
@@ -185,18 +190,13 @@ enum Waited<T> {
 
 impl Http {
     /// Prepares a client; sends nothing. `headers` replace what we would send under the same name.
-    /// Errors: [`Error::Options`] for an address that is none, a key that fits no header, or a key that would travel
-    /// unencrypted.
+    /// Errors: [`Error::Options`] for an address that is none or a key that fits no header; [`Error::Unencrypted`].
     pub fn new(base_url: &str, key: Option<&Key>, headers: &[(String, Key)], options: HttpOptions) -> Result<Self> {
         let address = Address::parse(base_url)?;
         let key = key.filter(|key| !key.is_empty());
         let has_secret = key.is_some() || address.user().is_some() || !headers.is_empty();
         if has_secret && !address.is_https() && !address.is_loopback() && !options.allow_plaintext {
-            let what = format!(
-                "a key would travel unencrypted to `{}`; use `https://`, or allow plain text if you trust the way",
-                shown(base_url)
-            );
-            return Err(Error::Options { what });
+            return Err(Error::Unencrypted { url: shown(base_url) });
         }
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_io()
@@ -319,11 +319,22 @@ impl Http {
             };
             match pause {
                 Some(pause) if deadline.is_none_or(|deadline| Instant::now() + pause < deadline) => {
+                    let why = match &reply {
+                        _ if verdict == Verdict::Loading => Why::Loading,
+                        Ok(Reply::Failure(failure)) => Why::Status(failure.status),
+                        Ok(Reply::Success(_)) | Err(_) => Why::Lost,
+                    };
+                    self.tell_wait(request.path, why, pause, (tried + 1, self.options.tries));
                     self.pause(pause, leave)?;
                 }
                 Some(_) | None => return reply,
             }
         }
+    }
+
+    /// Tells who listens that the request is sent again after a pause, as the `next` try `of` so many.
+    pub fn tell_wait(&self, path: &str, why: Why, pause: Duration, (next, of): (u32, u32)) {
+        self.options.waits.tell(&Wait { url: &self.shown(path), why, pause, next, of });
     }
 
     /// The pause before another try, or `None` if there is to be no other.

@@ -27,7 +27,7 @@ use super::{
 use crate::{
     model::{
         Chat, ChatRequest, Completion, Error, Finish, Result, Usage,
-        http::{Body, Failure, Http, HttpOptions, Key, Leave, Reply, Verdict, is_passing, shown},
+        http::{Body, Failure, Http, HttpOptions, Key, Leave, Reply, Verdict, Why, is_passing, shown},
         sse::{Event, SseParser},
     },
     types::Cancel,
@@ -434,6 +434,12 @@ impl Chat for OpenAiChat {
                 Err(error) if may_ask_again && may_pass(&error) && !assembler.has_text() => {
                     may_ask_again = false;
                     let Some(pause) = endpoint.http.pause_after(1, None) else { return Err(error) };
+                    #[expect(clippy::wildcard_enum_match_arm, reason = "nothing else may pass")]
+                    let why = match &error {
+                        Error::Refused { status, .. } => Why::Status(*status),
+                        _ => Why::Lost,
+                    };
+                    endpoint.http.tell_wait(self.path(), why, pause, (2, 2));
                     endpoint.http.pause(pause, &self.leave)?;
                 }
                 Err(error) => return Err(error),

@@ -16,6 +16,8 @@ pub struct Choice {
     pub comparisons: Vec<Comparison>,
     /// The one to propose: its place among those tried. `None`: keep the current one.
     pub best: Option<usize>,
+    /// Places of all that are better beyond chance.
+    pub better: Vec<usize>,
 }
 
 /// Chooses the value with the highest mean, if it gains at least [`MIN_GAIN`] and is better than the current one at the
@@ -24,8 +26,9 @@ pub struct Choice {
 pub fn choose(current: &[f64], tried: &[Vec<f64>]) -> Choice {
     let comparisons: Vec<Comparison> = tried.iter().map(|values| compare(current, values)).collect();
     let gain = |at: &usize| comparisons[*at].difference.mean;
-    let best = better(&comparisons).into_iter().max_by(|a, b| gain(a).total_cmp(&gain(b)).then(b.cmp(a)));
-    Choice { comparisons, best }
+    let better = better(&comparisons);
+    let best = better.iter().copied().max_by(|a, b| gain(a).total_cmp(&gain(b)).then(b.cmp(a)));
+    Choice { comparisons, best, better }
 }
 
 /// As [`choose`], of values that cost more and more: the first that is as good as the best, within a hundredth.
@@ -35,7 +38,7 @@ pub fn choose_least(current: &[f64], tried: &[Vec<f64>]) -> Choice {
     let gain = |at: &usize| comparisons[*at].difference.mean;
     let most = better.iter().map(gain).fold(0.0, f64::max);
     let best = better.iter().find(|at| gain(at) >= most - AS_GOOD - 1e-9).copied();
-    Choice { comparisons, best }
+    Choice { comparisons, best, better }
 }
 
 /// Places of those that are better for sure.

@@ -65,7 +65,7 @@ fn unknown(name: &str) -> Error {
 
 /// Edits between two words (insert, delete, replace, swap of neighbours): optimal string alignment, O(a × b).
 /// Names longer than any field are not compared.
-fn distance(a: &str, b: &str) -> usize {
+pub(in crate::retrieve) fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().take(24).collect(), b.chars().collect());
     let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];
     for i in 1..=a.len() {

@@ -11,7 +11,7 @@
 //!
 //! Useful for: text ⇄ [`Filter`]. Not for: deciding which chunks a filter allows, which is the index's business.
 
-mod facts;
+pub(super) mod facts;
 mod print;
 
 pub use print::print;

@@ -233,6 +233,10 @@ fn a_filter_acts_inside_both_legs() {
     let hits = house.ask(&Query { filter: Some("type:pdf".into()), ..text("harbour") }).unwrap();
     assert_eq!((hits.hits.len(), hits.strength, hits.relevance), (0, Strength::Nothing, 0.0));
     assert!(hits.notes.iter().any(|note| note.contains("filter allows no chunk")));
+    let typo = house.ask(&Query { filter: Some("type:tx path:**".into()), ..text("harbour") }).unwrap();
+    assert!(typo.notes.iter().any(|note| note.contains("no document has the type `tx`")), "{:?}", typo.notes);
+    let ruled_out = house.ask(&Query { filter: Some("not type:zebra path:none".into()), ..text("harbour") }).unwrap();
+    assert!(ruled_out.notes.iter().all(|note| !note.contains("zebra")), "{:?}", ruled_out.notes);
     assert!(matches!(
         house.ask(&Query { filter: Some("typ:pdf".into()), ..text("harbour") }),
         Err(Error::UnknownField { field, .. }) if field == "typ"
@@ -510,13 +514,25 @@ fn what_was_left_out_is_told_where_nothing_is_found() {
     assert_eq!(miss(&text("refunds")), None, "something was found");
     let filtered = Query { filter: Some("type:csv".into()), ..text("refunds") };
     assert_eq!(left_out_by(&filtered), Some(LeftOutBy::Filter));
-    let words = Query { mode: Mode::Lexical, ..text("reimbursement") };
-    assert_eq!(left_out_by(&words), Some(LeftOutBy::Mode));
+    let words = Query { mode: Mode::Lexical, syntax: QuerySyntax::Tantivy, ..text("\"days refunds\"") };
+    assert_eq!(left_out_by(&words), Some(LeftOutBy::Mode), "no chunk has the phrase");
+    let strange = Query { mode: Mode::Lexical, ..text("zebra") };
+    assert_eq!(left_out_by(&strange), None, "by meaning there is nothing near either");
     let elsewhere = Query { mode: Mode::Lexical, collection: Some("home".into()), ..text("refunds") };
     assert_eq!(left_out_by(&elsewhere), Some(LeftOutBy::Collection));
-    let strict = Query { min_score: Some(1.0), ..text("trains and refunds") };
+    let strict = Query { min_score: Some(1.0), ..text("refunds take days") };
     let Some(LeftOutBy::MinScore(least)) = left_out_by(&strict) else { panic!("{:?}", miss(&strict)) };
     assert!(!house.ask(&Query { min_score: Some(least), ..strict }).unwrap().hits.is_empty(), "{least} lets it in");
+
+    // A condition is not to blame for what is merely nearest; the one that hides the answer is.
+    let both = Query { filter: Some("path:travel.pdf".into()), min_score: Some(0.5), ..text("refunds") };
+    assert_eq!(left_out_by(&both), Some(LeftOutBy::Filter));
+    let poor = Query { filter: Some("path:travel.pdf".into()), mode: Mode::Dense, ..text("refunds") };
+    let hits = house.ask(&poor).unwrap();
+    assert_eq!((hits.hits.len(), hits.strength), (1, Strength::Nothing));
+    assert_eq!(hits.near_miss.map(|miss| miss.left_out_by), Some(LeftOutBy::Filter), "what is shown is no match");
+    let vain = Query { filter: Some("type:csv".into()), ..text("zebra") };
+    assert_eq!(miss(&vain), None, "nothing good was left out");
 }
 
 #[test]

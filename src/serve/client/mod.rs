@@ -16,7 +16,7 @@ pub use sync::Contents;
 use super::{api, api::routes, wire};
 use crate::{
     model::http::{
-        Clock, Failure, Http, HttpOptions, IfLost, Key, Leave, Method, Reply, Request, SystemClock, Verdict,
+        Clock, Failure, Http, HttpOptions, IfLost, Key, Leave, Method, Reply, Request, SystemClock, Verdict, Waits,
     },
     types::Cancel,
 };
@@ -48,6 +48,8 @@ pub struct Options {
     /// Ends waiting.
     pub cancel: Cancel,
     pub clock: Arc<dyn Clock>,
+    /// Hears of each pause before a request is sent again.
+    pub waits: Waits,
 }
 
 impl Options {
@@ -63,6 +65,7 @@ impl Options {
             tries: 4,
             cancel: Cancel::default(),
             clock: Arc::new(SystemClock),
+            waits: Waits::default(),
         }
     }
 }
@@ -108,6 +111,7 @@ impl Client {
             ca_pem: options.ca_pem,
             socket: options.socket,
             clock: options.clock,
+            waits: options.waits,
         };
         let http = Http::new(&base, options.key.as_ref(), &[], http)?;
         let shown = http.shown("").trim_end_matches('/').trim_end_matches("/v1").to_owned();
@@ -174,6 +178,11 @@ impl Client {
                 Some(_) | None => return Ok(whole),
             }
         }
+    }
+
+    /// The collections of the index, as far as the key may see them.
+    pub fn collections(&self) -> Result<api::Collections> {
+        self.send(Method::GET, routes::COLLECTIONS, None, None, Manner::ASKS)
     }
 
     pub fn show(&self, request: &api::ShowRequest) -> Result<wire::ShowResult> {

@@ -296,7 +296,7 @@ fn named(caller: &Caller, snapshot: &Snapshot, request: &RemoveRequest) -> Resul
 }
 
 fn report(found: Several, missing: Vec<String>, request: &RemoveRequest, generation: u64) -> wire::RemoveResult {
-    let mut removed: Vec<String> = found.into_values().collect();
+    let mut removed: Vec<String> = found.into_values().map(|(path, _)| path).collect();
     removed.sort();
     wire::RemoveResult {
         schema: "rag.rm/1".into(),

@@ -177,7 +177,12 @@ fn add(
     let mut report = Report::default();
     for (path, done) in names.into_iter().zip(house.put(state, caller.room(), deposits)?) {
         match done {
-            Ok(Done { generation, put, .. }) => {
+            Ok(Done { generation, put, embedded, bytes_written, .. }) => {
+                report.chunks_embedded += embedded;
+                // Documents that came together may share a commit.
+                if generation > report.generation {
+                    report.bytes_written += bytes_written;
+                }
                 report.generation = report.generation.max(generation);
                 for (record, state) in put {
                     let outcome = ingest::Outcome {
@@ -209,7 +214,11 @@ fn add(
             }
         }
     }
-    report.generation = report.generation.max(house.snapshot()?.generation());
+    let snapshot = house.snapshot()?;
+    if snapshot.space().is_some() {
+        report.chunks_reused = report.chunks_written.saturating_sub(report.chunks_embedded);
+    }
+    report.generation = report.generation.max(snapshot.generation());
     report.seconds = begun.elapsed().as_secs_f64();
     Ok(wire::IngestReport::new(&report, house.embedder_name(state)?))
 }

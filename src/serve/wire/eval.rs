@@ -240,6 +240,9 @@ pub struct TuneSetting {
     /// Absent: keep what is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proposal: Option<f64>,
+    /// Values that are better beyond chance and are not proposed all the same: made questions cannot speak for them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub discarded: Vec<f64>,
     /// By value; the current one among them.
     pub trials: Vec<TuneTrial>,
 }

@@ -91,4 +91,8 @@ pub struct Done {
     /// What was put, in the order of the steps.
     pub put: Vec<(SourceRecord, Deposited)>,
     pub removed: Vec<SourceRecord>,
+    /// Chunks whose vector the model made for it.
+    pub embedded: u64,
+    /// By its commit, which it may share with other changes.
+    pub bytes_written: u64,
 }

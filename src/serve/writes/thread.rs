@@ -171,6 +171,8 @@ impl Worker {
             generation: writer.snapshot().generation(),
             put: Vec::new(),
             removed: Vec::new(),
+            embedded: 0,
+            bytes_written: 0,
         }));
         is_sound
     }
@@ -222,11 +224,13 @@ impl Worker {
             }
         }
         let began = Instant::now();
-        if writer.commit()?.is_some() {
+        let committed = writer.commit()?;
+        if committed.is_some() {
             self.commit_cost = began.elapsed();
         }
+        let bytes = committed.map_or(0, |committed| committed.bytes_written);
         let generation = writer.snapshot().generation();
-        Ok(changes.into_iter().map(|change| change.map(|planned| planned.done(generation))).collect())
+        Ok(changes.into_iter().map(|change| change.map(|planned| planned.done(generation, bytes))).collect())
     }
 
     /// Lets a change say its steps, and reads what it puts.
@@ -376,10 +380,11 @@ impl Planned {
         self.puts.iter().map(|prepared| prepared.record.id).chain(self.removed.iter().map(|record| record.id))
     }
 
-    fn done(self, generation: u64) -> Done {
+    fn done(self, generation: u64, bytes_written: u64) -> Done {
+        let embedded = self.puts.iter().map(|prepared| prepared.embedded).sum();
         let put: Vec<(SourceRecord, Deposited)> =
             self.puts.into_iter().map(|prepared| (prepared.record, prepared.state)).collect();
-        Done { generation, put, removed: self.removed }
+        Done { generation, put, removed: self.removed, embedded, bytes_written }
     }
 }
 

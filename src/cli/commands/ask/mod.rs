@@ -54,10 +54,10 @@ pub struct Args {
     /// Put the rules before the question: the model knows no system message
     #[arg(long, conflicts_with = "extractive")]
     llm_no_system: bool,
-    /// Let the answer have at most so many tokens
+    /// Let the answer have at most so many tokens [default: 800]
     #[arg(long, value_name = "N")]
     max_tokens: Option<u32>,
-    /// Let prompt and answer have at most so many tokens
+    /// Let prompt and answer have at most so many tokens [default: 8192]
     #[arg(long, value_name = "N")]
     context_tokens: Option<usize>,
     /// Fail (exit 4) if any sentence is not supported by its sources
@@ -66,7 +66,7 @@ pub struct Args {
     /// Quote the sentences that answer, without a model
     #[arg(long)]
     extractive: bool,
-    /// What becomes of a sentence that no source supports
+    /// What becomes of a sentence that no source supports [default: mark]
     #[arg(long, value_enum, value_name = "WHAT")]
     unsupported: Option<UnsupportedArg>,
     /// Ask the model even if nothing relevant was found
@@ -208,9 +208,6 @@ impl<'a> Asker<'a> {
         }
         if answer.strength == "weak" && !matches!(&*answer.status, "no_answer" | "refused") {
             screen.note("weak matches only: the documents may not speak of this");
-        }
-        if answer.truncated {
-            screen.note("the answer was cut off");
         }
         if let Some(usage) = &answer.usage {
             screen.note(&answer::spent(usage, answer.cost.map(|cost| cost.total)));

@@ -34,7 +34,19 @@ impl Doctor<'_> {
         }
         let from = config::user_file().filter(|path| path.exists());
         let from = from.map_or("defaults".to_owned(), |path| format!("`{}`", path.display()));
-        self.ok("settings", format!("read from {from}"));
+        let variables = env::names("RAG_");
+        let strangers = config::strangers(variables.clone());
+        let read: Vec<String> =
+            variables.into_iter().filter(|name| strangers.iter().all(|stranger| stranger.name != *name)).collect();
+        let and = match &read[..] {
+            [] => String::new(),
+            read => format!(", and of the environment {}", read.join(", ")),
+        };
+        self.ok("settings", format!("read from {from}{and}"));
+        for stranger in strangers {
+            let fix = format!("unset {}", stranger.name);
+            self.warn("settings", stranger.to_string(), fix);
+        }
         for path in config::files_with_secrets(self.config) {
             if config::is_open_to_others(&path) {
                 let (what, fix) = (

@@ -13,7 +13,7 @@ use std::{
 use rag::{
     index::{Index, Settings, Snapshot, SourceRecord, Writer},
     ingest::{self, Event, Given, Loaders, Observer, Options, PageReaders, Report, extract::Passwords},
-    model::{Embedder, remember::Remembering},
+    model::{Embedder, http::Waits, remember::Remembering},
     retrieve::eval::{Lines, Record},
     types::{Cancel, Kind, SourceId, SourcePath},
 };
@@ -88,7 +88,7 @@ impl<'a> Bench<'a> {
 
     /// With the embedder of the index that is there, or the one that flags and settings name.
     pub fn with_embedder_of(self, flags: &EmbedArgs, cancel: &Cancel) -> Result<Self, Failure> {
-        let place = Place { dir: self.dir.clone(), is_named: true, trust: false };
+        let place = Place { dir: self.dir.clone(), is_named: true, trust: false, waits: Waits::default() };
         // A dry run has an index that goes away with it.
         let dry_run = !place.exists();
         let embedder = place.workshop(self.config, flags, dry_run, &self.context.screen, cancel)?.embedder;
@@ -115,7 +115,7 @@ impl<'a> Bench<'a> {
         let begun = Instant::now();
         let dir =
             if self.many_cuts { self.dir.join(format!("{}-{}", cut.tokens, cut.overlap)) } else { self.dir.clone() };
-        let place = Place { dir, is_named: true, trust: false };
+        let place = Place { dir, is_named: true, trust: false, waits: Waits::default() };
         let index = if place.exists() {
             place.open()?
         } else {
@@ -236,7 +236,7 @@ impl Fill<'_> {
     }
 
     fn ingest(&mut self) -> Result<(), Failure> {
-        let progress = Progress::new(&self.context.screen);
+        let progress = Progress::new(&self.context.screen, "document");
         let result = ingest::ingest(self.writer, self.embedder, &self.options, &WithoutCommits(&progress), self.cancel);
         progress.finish();
         let report: Report = result?;

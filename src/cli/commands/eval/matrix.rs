@@ -50,11 +50,23 @@ pub struct Configuration {
 }
 
 impl MatrixArgs {
-    /// Both legs and each alone, unless modes are asked for.
-    pub fn legs(self, has_vectors: bool) -> Self {
-        let all =
-            if has_vectors { vec![ModeArg::Hybrid, ModeArg::Lexical, ModeArg::Dense] } else { vec![ModeArg::Lexical] };
-        Self { mode: if self.mode.is_empty() { all } else { self.mode }, ..self }
+    /// Both legs and each alone, that of the settings first, unless modes are asked for.
+    pub fn legs(self, has_vectors: bool, config: &Config) -> Self {
+        if self.names_modes() {
+            return self;
+        }
+        let mode = match config.text("retrieve.mode") {
+            _ if !has_vectors => vec![ModeArg::Lexical],
+            Some("lexical") => vec![ModeArg::Lexical, ModeArg::Hybrid, ModeArg::Dense],
+            Some("dense") => vec![ModeArg::Dense, ModeArg::Hybrid, ModeArg::Lexical],
+            Some(_) | None => vec![ModeArg::Hybrid, ModeArg::Lexical, ModeArg::Dense],
+        };
+        Self { mode, ..self }
+    }
+
+    /// The flags say in which modes to search.
+    pub fn names_modes(&self) -> bool {
+        !self.mode.is_empty()
     }
 
     /// The one configuration that the flags ask for; `None`: they list several.

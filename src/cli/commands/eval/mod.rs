@@ -16,7 +16,10 @@ use std::{
 };
 
 use rag::{
-    retrieve::eval::{self, DEFAULT_METRICS, Estimate, Metric, Scores, answers::Measure, compare, estimate},
+    retrieve::{
+        Mode,
+        eval::{self, DEFAULT_METRICS, Estimate, Metric, Scores, answers::Measure, compare, estimate},
+    },
     serve::wire,
     types::{Cancel, Kind},
 };
@@ -68,7 +71,8 @@ pub struct Args {
     /// Measure the answers without a model
     #[arg(long, requires = "answers")]
     extractive: bool,
-    /// Exit with 1 where a metric is lower: `ndcg@10=0.40`, with --answers `span@answer=0.85` (can be repeated)
+    /// Exit with 1 where a metric is lower: `ndcg@10=0.40`, with --answers `span@answer=0.85` (can be repeated). Every
+    /// configuration that the flags list has to reach it; of the legs that --auto sets beside each other the settings' own
     #[arg(long, value_name = "METRIC=MEAN")]
     fail_under: Vec<AnyBar>,
     /// Write what was found as a TREC run; with several configurations one file each, numbered
@@ -88,7 +92,8 @@ pub struct Args {
 }
 
 /// A made question has one answer.
-const AUTO_METRICS: [Metric; 4] = [Metric::Recall(1), Metric::Recall(5), Metric::Recall(10), Metric::Mrr(10)];
+const AUTO_METRICS: [Metric; 5] =
+    [Metric::Recall(1), Metric::Recall(5), Metric::Recall(10), Metric::Mrr(10), Metric::Ndcg(10)];
 
 /// A mean that is not to be missed.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -192,7 +197,9 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
         config,
         metrics: &metrics,
         ways: match &made {
-            Some(made) => args.matrix.clone().legs(made.has_vectors).ways(config, args.collection.as_deref())?,
+            Some(made) => {
+                args.matrix.clone().legs(made.has_vectors, config).ways(config, args.collection.as_deref())?
+            }
             None => args.matrix.ways(config, args.collection.as_deref())?,
         },
         jobs: args.jobs.map(usize::from).or(std::thread::available_parallelism().ok().map(usize::from)).unwrap_or(1),
@@ -210,8 +217,23 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
         compared((path.display().to_string(), &old), (measured[0].configuration.label(), &measured[0].scores))
     });
     let mut result = report(&args, &metrics, &wanted, &set, &measured, comparison);
-    result.made = made.map(|made| wire::EvalMade::new(args.make.seed, made.kinds));
+    if let Some(made) = made {
+        result.made = Some(wire::EvalMade::new(args.make.seed, made.kinds));
+        if is_for_words(&measured) {
+            result.warnings.push(FOR_WORDS.to_owned());
+        }
+    }
     print(context, &result)
+}
+
+/// Said where made questions set words beside meaning.
+const FOR_WORDS: &str = "questions made from the documents repeat their words, so that they favour `lexical` over what \
+                         people ask; your own questions tell more: `--queries` and `--qrels`";
+
+/// Whether words alone stand beside another way to search.
+fn is_for_words(measured: &[Measured]) -> bool {
+    let is_lexical = |one: &Measured| one.configuration.query.mode == Mode::Lexical;
+    measured.iter().any(is_lexical) && !measured.iter().all(is_lexical)
 }
 
 /// What is said of questions that were made.
@@ -296,7 +318,7 @@ fn report(
         metrics: wire::EvalMetrics::new(metrics, estimates[0].iter().copied()),
         configurations: configurations.collect(),
         comparison,
-        bars: bars(wanted, &means),
+        bars: bars(wanted, &means[..judged(args, measured)]),
         warnings: set.warnings.clone(),
     }
 }
@@ -327,6 +349,16 @@ fn compared((first, old): (String, &Scores), (second, new): (String, &Scores)) -
         second_metrics: wire::EvalMetrics::new(&new.metrics, estimate(&new.values)),
         differences: differences(old, new),
     }
+}
+
+/// How many configurations, from the first, the bars are for: all that the flags list, but not the legs that nobody
+/// asked for.
+fn judged(args: &Args, measured: &[Measured]) -> usize {
+    if !args.auto || args.matrix.names_modes() {
+        return measured.len();
+    }
+    let mode = |one: &Measured| one.configuration.query.mode;
+    measured.iter().take_while(|one| mode(one) == mode(&measured[0])).count()
 }
 
 /// Every configuration has to reach every bar.

@@ -6,7 +6,7 @@ mod sources;
 mod there;
 mod watch;
 
-use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+use std::{path::PathBuf, time::Duration};
 
 use rag::{
     ingest::{
@@ -20,7 +20,7 @@ use sources::Sources;
 
 use super::Context;
 use crate::cli::{
-    args::{collection, duration, key_value, size},
+    args::{collection, duration, key_value, size, tags},
     commands::extract,
     env, exit,
     output::{progress::Progress, summary},
@@ -75,22 +75,22 @@ pub struct Args {
     /// Follow symbolic links that stay inside the given folders
     #[arg(long)]
     follow: bool,
-    /// Skip larger files
+    /// Skip larger files [default: 512MiB]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     max_file_size: Option<u64>,
     /// Give each document this tag (can be repeated)
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
     tag: Vec<(String, String)>,
-    /// Aim at chunks of so many word pieces
+    /// Aim at chunks of so many word pieces [default: 230]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(32..=254))]
     chunk_tokens: Option<u16>,
-    /// Let neighbour chunks share so many word pieces
+    /// Let neighbour chunks share so many word pieces [default: 40 of 230, as much of other sizes]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(0..=127))]
     chunk_overlap: Option<u16>,
     /// Run so many workers [default: one a core]
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
-    /// Give up on a file after this time
+    /// Give up on a file after this time [default: 60s]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     file_timeout: Option<Duration>,
     /// Say what would change and change nothing
@@ -163,7 +163,7 @@ pub fn run(context: &Context, args: Args) -> Result<u8, Failure> {
         hidden: args.hidden || settings.hidden,
         follow: args.follow || settings.follow,
         max_file_bytes,
-        tags: args.tag.iter().cloned().collect::<BTreeMap<_, _>>(),
+        tags: tags(&args.tag)?,
         chunk_tokens,
         chunk_overlap: args.chunk_overlap.map_or_else(|| config.chunk_overlap(chunk_tokens), usize::from),
         jobs: args.jobs.map(usize::from).filter(|&jobs| jobs > 0).unwrap_or(settings.jobs),
@@ -198,7 +198,7 @@ fn once(
 ) -> Result<IngestReport, Failure> {
     if let Some(remote) = &context.remote {
         before_changes()?;
-        let progress = Progress::new(&context.screen);
+        let progress = Progress::new(&context.screen, "file");
         let report = there::HandOver { remote, args, options, progress: &progress, cancel }.run();
         progress.finish();
         return report;
@@ -211,14 +211,14 @@ fn once(
     if args.dry_run {
         let snapshot = workshop.index.snapshot()?;
         before_changes()?;
-        let progress = Progress::new(screen);
+        let progress = Progress::new(screen, "file");
         let result = ingest::rehearse(&snapshot, embedder, options, &progress, cancel);
         progress.finish();
         return Ok(with_embedder(result?));
     }
     let mut writer = workshop.index.writer(&place.writer_options(args.wait))?;
     before_changes()?;
-    let progress = Progress::new(screen);
+    let progress = Progress::new(screen, "file");
     let result = ingest::ingest(&mut writer, embedder, options, &progress, cancel);
     progress.finish();
     let began = writer.snapshot().generation() > 0;

@@ -34,6 +34,10 @@ impl Sources {
                         .pages
                         .push(text.parse().map_err(|error: ingest::NoPage| Failure::usage(error.to_string()))?);
                 }
+                Some(text) if is_other_address(text) && path.symlink_metadata().is_err() => {
+                    return Err(Failure::usage(format!("`{text}`: pages are fetched from http:// and https:// alone"))
+                        .hint("fetch it with another program and pipe it: `… | rag ingest - --name NAME`"));
+                }
                 Some(_) | None => {
                     if let Err(source) = path.symlink_metadata() {
                         let path = path.clone();
@@ -62,6 +66,14 @@ impl Sources {
         }
         Ok(sources)
     }
+}
+
+/// `ftp://host/page`, `file:///etc/motd`: an address that no page is fetched from.
+fn is_other_address(text: &str) -> bool {
+    text.split_once("://").is_some_and(|(scheme, _)| {
+        scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+            && scheme.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
+    })
 }
 
 /// All of standard input, up to a limit.

@@ -403,7 +403,7 @@ impl Sender<'_> {
             let taken = self.run.remote.sync_contents(self.id, std::mem::take(&mut self.contents))?;
             report.generation = report.generation.max(taken.generation);
             let progress = self.run.progress;
-            progress.event(Event::Chunked { path: self.root, chunks: taken.chunks, bytes: 0 });
+            progress.event(Event::Chunked { path: self.root, chunks: taken.chunks, to_embed: 0, bytes: 0 });
             self.paths.drain(..).for_each(|path| progress.event(Event::Done { path: &path }));
             progress.event(Event::Committed { generation: taken.generation });
         }

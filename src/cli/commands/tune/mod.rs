@@ -67,6 +67,8 @@ struct Tried {
     current_values: Vec<f64>,
     others: Vec<(f64, Vec<f64>)>,
     choice: Choice,
+    /// Better values that are not proposed, by value.
+    discarded: Vec<f64>,
 }
 
 impl Tried {
@@ -80,11 +82,15 @@ impl Tried {
     ) -> Self {
         let values: Vec<Vec<f64>> = others.iter().map(|(_, values)| values.clone()).collect();
         let choice = if costs { choose_least(&current.1, &values) } else { choose(&current.1, &values) };
-        Self { key, metric, current: current.0, current_values: current.1, others, choice }
+        Self { key, metric, current: current.0, current_values: current.1, others, choice, discarded: Vec::new() }
     }
 
     /// Proposes a greater value or none.
     fn upwards(mut self) -> Self {
+        let smaller = |at: usize| self.others[at].0 < self.current;
+        self.discarded =
+            self.choice.better.iter().copied().filter(|&at| smaller(at)).map(|at| self.others[at].0).collect();
+        self.discarded.sort_by(f64::total_cmp);
         if self.proposal().is_some_and(|value| value < self.current) {
             let greater: Vec<usize> = (0..self.others.len()).filter(|&at| self.others[at].0 > self.current).collect();
             let values: Vec<Vec<f64>> = greater.iter().map(|&at| self.others[at].1.clone()).collect();
@@ -112,7 +118,8 @@ impl Tried {
         let mut trials: Vec<_> = self.others.iter().zip(&self.choice.comparisons).map(other).chain([current]).collect();
         trials.sort_by(|a, b| a.value.total_cmp(&b.value));
         let (metric, proposal) = (self.metric.clone(), self.proposal());
-        wire::TuneSetting { key: self.key.into(), metric, current: self.current, proposal, trials }
+        let discarded = self.discarded.clone();
+        wire::TuneSetting { key: self.key.into(), metric, current: self.current, proposal, discarded, trials }
     }
 }
 
@@ -204,4 +211,23 @@ fn finish(context: &Context, args: &Args, set: &Set, made: Option<&MadeSet>, tri
         context.screen.print(&output::eval::tuned(&context.screen, &result))?;
     }
     Ok(exit::OK)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_better_value_that_made_questions_cannot_speak_for_is_named() {
+        let ones = |count: usize| (0..100).map(|at| if at < count { 1.0 } else { 0.0 }).collect::<Vec<f64>>();
+        let others = vec![(0.3, ones(90)), (0.2, ones(95)), (0.7, ones(50))];
+        let tried = |others| Tried::new("retrieve.alpha", "ndcg@10".into(), (0.5, ones(50)), others, false);
+        assert_eq!(tried(others.clone()).proposal(), Some(0.2));
+        let made = tried(others).upwards();
+        assert_eq!((made.proposal(), made.discarded.clone()), (None, vec![0.2, 0.3]));
+        assert_eq!(made.wire().discarded, [0.2, 0.3]);
+        let greater = tried(vec![(0.7, ones(90)), (0.2, ones(95))]).upwards();
+        assert_eq!((greater.proposal(), greater.discarded), (Some(0.7), vec![0.2]));
+        assert!(tried(vec![(0.2, ones(50))]).upwards().discarded.is_empty());
+    }
 }

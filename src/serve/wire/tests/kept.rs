@@ -134,6 +134,7 @@ fn measures_survive() {
             metric: "ndcg@10".into(),
             current: 0.5,
             proposal: Some(0.4),
+            discarded: vec![0.3],
             trials: vec![trial],
         }],
         written: Some("rag.toml".into()),
