@@ -32,7 +32,7 @@ pub(super) struct Wanted<'a> {
     pub(super) onnxruntime: Option<&'a str>,
     /// Many texts will be embedded, not one query.
     pub(super) many: bool,
-    waits: Waits,
+    pub(super) waits: Waits,
 }
 
 impl<'a> Wanted<'a> {
