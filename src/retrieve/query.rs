@@ -43,7 +43,9 @@ pub fn query(snapshot: &Snapshot, embedder: Option<&dyn Embedder>, query: &Query
         Sought::Ranked(searched) => shown(snapshot, query, *searched)?,
     };
     if hits.strength == Strength::Nothing {
-        hits.near_miss = near_miss(snapshot, embedder, query, hits.relevance)?;
+        // What a condition kept out is compared with what it let in.
+        let shown = if hits.hits.is_empty() { 0.0 } else { hits.relevance };
+        hits.near_miss = near_miss(snapshot, embedder, query, shown)?;
     }
     Ok(hits)
 }

@@ -187,7 +187,7 @@ fn other_peoples_folders_are_left_alone() {
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
     // A file is no folder.
     let error = Index::create(&dir.path().join("thesis.tex"), &Settings { space: None }).unwrap_err();
-    assert_eq!(error.kind(), Kind::Io, "{error}");
+    assert_eq!(error.kind(), Kind::Usage, "{error}");
 
     // Settings may wait in a folder that is no index yet.
     let waiting = dir.path().join(".rag");

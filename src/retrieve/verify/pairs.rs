@@ -527,9 +527,6 @@ fn true_ones_stay_and_false_ones_are_flagged() {
     let (all_true, all_false) = (of_true.iter().sum::<usize>(), of_false.iter().sum::<usize>());
     let ([lost, ..], [.., through]) = (of_true, of_false);
     let all = format!("true ones {of_true:?}, false ones {of_false:?}:\n{}", wrong.join("\n"));
-    eprintln!(
-        "unsupported, weak, supported: {of_true:?} of {all_true} true ones, {of_false:?} of {all_false} false ones"
-    );
     assert!(all_true >= 90 && all_false >= 180, "{all}");
     assert!(lost * 100 <= all_true * 5, "{lost} of {all_true} true ones are thrown away; {all}");
     assert!(through * 100 <= all_false * 5, "{through} of {all_false} false ones come through; {all}");
