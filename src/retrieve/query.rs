@@ -42,7 +42,7 @@ pub fn query(snapshot: &Snapshot, embedder: Option<&dyn Embedder>, query: &Query
         Sought::Nothing { mode, notes } => nothing(snapshot, query, mode, notes),
         Sought::Ranked(searched) => shown(snapshot, query, *searched)?,
     };
-    if hits.strength == Strength::Nothing {
+    if hits.hits.is_empty() || hits.strength == Strength::Nothing {
         // What a condition kept out is compared with what it let in.
         let shown = if hits.hits.is_empty() { 0.0 } else { hits.relevance };
         hits.near_miss = near_miss(snapshot, embedder, query, shown)?;

@@ -14,8 +14,8 @@ const LETTERS: usize = 5;
 
 /// What was measured, less what chance and another machine's last bits may take.
 const DIRECT: f64 = 0.93;
-const PARAPHRASED: f64 = 0.76;
-const UNANSWERABLE: f64 = 0.60;
+const PARAPHRASED: f64 = 0.72;
+const UNANSWERABLE: f64 = 0.85;
 
 fn gold_set() -> Vec<Question> {
     questions(&std::fs::read_to_string(project().join(FILE)).unwrap()).unwrap()

@@ -329,9 +329,13 @@ fn a_client_that_leaves_hangs_up_on_the_model() {
         body.len()
     );
     stream.write_all(head.as_bytes()).unwrap();
-    // It has begun to answer.
-    let mut bytes = [0; 1024];
-    assert!(stream.read(&mut bytes).unwrap() > 0);
+    // The model has begun to answer.
+    let (mut bytes, mut said) = ([0; 1024], String::new());
+    while !said.contains("event: text") {
+        let n = stream.read(&mut bytes).unwrap();
+        assert!(n > 0, "{said}");
+        said.push_str(&String::from_utf8_lossy(&bytes[..n]));
+    }
     drop(stream);
     let hung_up = hears.recv_timeout(Duration::from_secs(60)).expect("the model is still talking to nobody");
     assert!(hung_up, "the model talked to its end");

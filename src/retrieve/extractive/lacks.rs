@@ -24,7 +24,7 @@ use super::{
 use crate::model::Embedder;
 
 /// Pull that is noise: `long` and `prepare` weigh so much where a person sees an answer.
-const NOISE: f32 = 0.01;
+const NOISE: f32 = 0.02;
 /// How much surer of a sentence one must be, in log-odds of its relevance, for a pull of -1.
 const DOUBT: f32 = 45.0;
 /// The same for a row or a record, which names all that it tells.

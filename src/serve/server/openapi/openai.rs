@@ -31,6 +31,14 @@ fn counts(names: &[&str]) -> Value {
     json!({ "type": "object", "required": names, "properties": properties })
 }
 
+/// The counts of a response, with what their parts are.
+fn with_details(mut counts: Value) -> Value {
+    for (name, detail) in [("input_tokens_details", "cached_tokens"), ("output_tokens_details", "reasoning_tokens")] {
+        counts["properties"][name] = json!({ "type": "object", "properties": { detail: { "type": "integer" } } });
+    }
+    counts
+}
+
 /// Citations: the place in an object of its own, or (`flat`) beside the type.
 fn cited(flat: bool) -> Value {
     let mut properties = json!({ "type": { "const": "url_citation" } });
@@ -71,10 +79,10 @@ pub(super) fn completion(generator: &mut SchemaGenerator) -> Schema {
                         "required": ["role", "content", "annotations"],
                         "properties": {
                             "role": { "const": "assistant" }, "content": { "type": "string" },
-                            "annotations": cited(false),
+                            "refusal": { "type": "null" }, "annotations": cited(false),
                         },
                     },
-                    "finish_reason": { "enum": ["stop", "length"] },
+                    "finish_reason": { "enum": ["stop", "length"] }, "logprobs": { "type": "null" },
                 },
             } },
             "usage": counts(&["prompt_tokens", "completion_tokens", "total_tokens"]),
@@ -90,6 +98,7 @@ pub(super) fn response(generator: &mut SchemaGenerator) -> Schema {
         "required": ["type", "text", "annotations"],
         "properties": {
             "type": { "const": "output_text" }, "text": { "type": "string" }, "annotations": cited(true),
+            "logprobs": { "type": "array", "maxItems": 0 },
         },
     });
     json_schema!({
@@ -106,7 +115,15 @@ pub(super) fn response(generator: &mut SchemaGenerator) -> Schema {
                     "status": { "type": "string" }, "content": { "type": "array", "items": text },
                 },
             } },
-            "usage": counts(&["input_tokens", "output_tokens", "total_tokens"]),
+            "usage": with_details(counts(&["input_tokens", "output_tokens", "total_tokens"])),
+            "error": { "type": "null" },
+            "incomplete_details": { "type": ["object", "null"], "properties": { "reason": { "const": "max_output_tokens" } } },
+            "max_output_tokens": { "type": ["integer", "null"], "minimum": 1 },
+            "instructions": { "type": "null" }, "metadata": { "type": "object", "additionalProperties": false },
+            "parallel_tool_calls": { "const": false }, "previous_response_id": { "type": "null" },
+            "store": { "const": false }, "temperature": { "type": "null" }, "tool_choice": { "const": "none" },
+            "tools": { "type": "array", "maxItems": 0 }, "top_p": { "type": "null" },
+            "truncation": { "const": "disabled" },
             "rag": answer,
         },
     })
