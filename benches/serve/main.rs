@@ -7,6 +7,8 @@
 //! In an open loop request `i` is due at `i / rate` seconds, and its time counts from then: a stall is not hidden by the
 //! requests that were never sent. Every run is bounded in time and in requests under way.
 
+#![allow(clippy::print_stdout, reason = "a bench prints what it measured")]
+
 mod client;
 mod corpus;
 mod density;

@@ -25,7 +25,7 @@ impl Server {
         let mut lines = BufReader::new(out).lines();
         let address = lines.by_ref().map_while(|line| line.ok()).find_map(|line| {
             let rest = &line[line.find("http://")? + 7..];
-            Some(rest.split(|c: char| matches!(c, '/' | '"')).next()?.to_owned())
+            Some(rest.split(['/', '"']).next()?.to_owned())
         });
         let Some(address) = address else {
             let status = child.wait()?;

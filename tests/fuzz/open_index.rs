@@ -9,8 +9,11 @@ use std::{
 
 use rag::index::{Effort, Index, QuerySyntax};
 
+/// Paths, each with its bytes.
+type Files = Vec<(PathBuf, Vec<u8>)>;
+
 /// An index of the first format, and its files with what they hold.
-static SOUND: LazyLock<(tempfile::TempDir, Vec<(PathBuf, Vec<u8>)>)> = LazyLock::new(|| {
+static SOUND: LazyLock<(tempfile::TempDir, Files)> = LazyLock::new(|| {
     let home = tempfile::tempdir().expect("a folder");
     let fixture = Path::new(env!("CARGO_MANIFEST_DIR"))
         .ancestors()
@@ -69,7 +72,8 @@ fn ask(home: &Path) -> rag::index::Result<()> {
         let query = snapshot.lexical_query(text, syntax)?;
         let found = snapshot.lexical(&query, 5, None)?;
         let ids: Vec<_> = found.iter().map(|(id, _)| *id).collect();
-        (snapshot.chunks(&ids)?, snapshot.coverage(&query, &ids)?);
+        snapshot.chunks(&ids)?;
+        snapshot.coverage(&query, &ids)?;
     }
     if let Some(space) = snapshot.space() {
         let allowed = snapshot.allowed(None, Some("default"))?;

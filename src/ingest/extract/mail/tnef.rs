@@ -369,7 +369,7 @@ pub mod tests {
         let packed = property(BINARY, 0x1009, packed);
         let page = property(BINARY, 0x1013, b"<p>x");
         let plain = property(STRING, 0x1000, b"caf\xe9\0");
-        assert_eq!(with(&[packed.clone()]), Some(enclosed("message.rtf", rtf)));
+        assert_eq!(with(std::slice::from_ref(&packed)), Some(enclosed("message.rtf", rtf)));
         assert_eq!(with(&[packed.clone(), page.clone()]), Some(enclosed("message.html", b"<p>x")));
         assert_eq!(with(&[packed, page, plain]), Some(enclosed("message.txt", "café".as_bytes())));
     }
@@ -389,7 +389,7 @@ pub mod tests {
     proptest::proptest! {
         #[test]
         fn any_bytes_are_looked_at(bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..200), count in 0u32..9) {
-            open(&envelope(&[bytes.clone()]));
+            open(&envelope(std::slice::from_ref(&bytes)));
             open(&envelope(&[attribute(1, 0x9003, &[&count.to_le_bytes()[..], &bytes].concat())]));
             let header = [&[0; 4][..], &999u32.to_le_bytes(), b"LZFu", &[0; 4]].concat();
             proptest::prop_assert!(unpacked(&[header, bytes].concat()).unwrap().len() <= 999);

@@ -17,7 +17,6 @@ use crate::{
 };
 
 /// Prints, reads and prints again; then reads what a newer program might print: more fields, in every object.
-
 fn survives<T: Serialize + DeserializeOwned + PartialEq + Debug>(value: &T) {
     let printed = serde_json::to_string(value).unwrap();
     let read: T = serde_json::from_str(&printed).unwrap();
