@@ -9,9 +9,9 @@
 //! - the body of a chunk stands under one heading;
 //! - a row, a sentence, a fence is cut only where it is larger than a chunk can be.
 //!
-//! First sections by heading ([`section`]), then what is not cut further ([`atom`]), then whole chunks ([`pack`]).
+//! First sections by heading (`section`), then what is not cut further (`atom`), then whole chunks (`pack`).
 //! Sizes are those of the embedded text: `title > heading path`, a table's header, and the chunk. Where the encoder does
-//! not know the language, sizes are characters ([`measure`]).
+//! not know the language, sizes are characters (`measure`).
 //!
 //! Not for: reading files, or deciding what a document's blocks are.
 

@@ -1,6 +1,6 @@
 //! How good are retrieval and answers? Questions with judgements in, metrics with their uncertainty out.
 //!
-//! Pure but for [`run`], which asks the questions. The formulas and the order of ties are trec_eval's, so that figures
+//! Pure but for `run`, which asks the questions. The formulas and the order of ties are trec_eval's, so that figures
 //! can stand beside published ones. Not for: filling an index or reading files, which is a door's.
 
 pub mod answers;

@@ -1,6 +1,6 @@
 //! Remote mode: the same verbs against `rag serve`, over HTTP or a socket of this machine.
 //!
-//! Useful for: requests of [`api`](super::api) in, objects of [`wire`](super::wire) out, each failure with the kind it would
+//! Useful for: requests of [`api`] in, objects of [`wire`] out, each failure with the kind it would
 //! have here. Not for: calls from an async task, or deciding what to do without a server.
 
 mod ask;

@@ -145,7 +145,7 @@ fn begin(id: &str, caller: Option<&Caller>) -> String {
 }
 
 impl IntoResponse for Failure {
-    /// The words are filled in by [`guard`], which knows the request's id.
+    /// The words are filled in by `guard`, which knows the request's id.
     fn into_response(self) -> Response<Body> {
         let mut response = Response::new(Body::empty());
         response.extensions_mut().insert(self);
