@@ -42,7 +42,7 @@ use crate::{
 };
 
 /// Written as the pipeline of plain text, which no extractor reads.
-const PLAIN: &str = "plain";
+const PLAIN: &str = "plain2";
 
 /// A document that is handed over.
 #[derive(Debug, Clone)]

@@ -73,7 +73,10 @@ pub fn explain(
             && (Some(source.id) == id || source.display_path() == wanted || source.path.as_str() == wanted)
     };
     if let Some(source) = sources.iter().find(is_it) {
-        collections::tell_others(&context.screen, source, sources.iter().filter(is_it));
+        if collection.is_none() {
+            let same = sources.iter().filter(|other| other.display_path() == source.display_path());
+            collections::tell_others(&context.screen, source, same);
+        }
         let chunks = snapshot.chunks_of(source.id)?;
         let Why { reason, message, .. } = Why::of_record(source);
         let freshness = place.freshness(snapshot).freshness(source);

@@ -80,7 +80,8 @@ fn own_size(text: &str, pieces: usize) -> usize {
 pub fn sum(text: &str, parts: impl Iterator<Item = (usize, Option<Tally>)>) -> Option<Tally> {
     let mut total = Tally::default();
     for (at, (start, tally)) in parts.enumerate() {
-        if at > 0 && !matches!(text.as_bytes()[start - 1], b' ' | b'\n') {
+        let before = start.checked_sub(1).and_then(|before| text.as_bytes().get(before));
+        if at > 0 && !matches!(before, Some(b' ' | b'\n')) {
             return None;
         }
         total += tally?;

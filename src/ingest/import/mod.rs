@@ -350,7 +350,9 @@ fn text_of(chunk: &index::ChunkRecord, settings: chunk::Settings) -> String {
 fn as_met(record: &SourceRecord, old: Option<&SourceRecord>) -> SourceRecord {
     let mut record = record.clone();
     let content = |record: &SourceRecord| (record.size_bytes, record.mtime_ns, record.hash.clone());
-    if let Some(old) = old.filter(|old| content(old) == content(&record)) {
+    // Earlier programs wrote zeros for what was never met.
+    let was_met = |old: &&SourceRecord| (old.ctime_ns, old.inode) != (0, 0);
+    if let Some(old) = old.filter(|old| content(old) == content(&record)).filter(was_met) {
         (record.ctime_ns, record.inode) = (old.ctime_ns, old.inode);
     }
     record

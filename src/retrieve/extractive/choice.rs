@@ -1,6 +1,6 @@
 //! Which sentences are shown, and how they are written down.
 
-use std::ops::Range;
+use std::{collections::BTreeSet, ops::Range};
 
 use super::{
     super::{Citation, Sentence, Support, passages::Passage, sentences::Unit, verify::has_date},
@@ -62,6 +62,7 @@ pub(super) fn write(chosen: Vec<Candidate>, passages: Vec<Passage>, units: &[Vec
     }
     let mut text = String::new();
     let mut sentences = Vec::new();
+    let mut dated = BTreeSet::new();
     for candidate in chosen {
         let passage = &passages[candidate.chunk];
         let n = order.iter().position(|chunk| *chunk == candidate.chunk).map_or(0, |at| at as u32 + 1);
@@ -80,7 +81,8 @@ pub(super) fn write(chosen: Vec<Candidate>, passages: Vec<Passage>, units: &[Vec
         } else {
             vec![(candidate.range, candidate.shown)]
         };
-        if let Some(heading) = heading {
+        // Once for all that stands under it.
+        if let Some(heading) = heading.filter(|heading| dated.insert((candidate.chunk, heading.start))) {
             parts.insert(0, (heading.clone(), passage.text[heading].to_owned()));
         }
         for (at, (range, shown)) in parts.into_iter().enumerate() {

@@ -51,9 +51,14 @@ impl Server {
         Self { state: Arc::new(State::new(options)) }
     }
 
-    /// What goes on is to come to its end soon: the client has gone.
+    /// Nothing is to wait for another process any longer than a moment: the client has gone.
     pub fn hurry(&self) {
         self.state.hurry();
+    }
+
+    /// Asks what goes on to stop.
+    pub fn stop(&self) {
+        self.state.stop();
     }
 
     /// Ends the writing threads. Says whether everything that was answered, and all that was taken, is durable.

@@ -62,7 +62,10 @@ pub struct State {
     memories: Current,
     document_writes: Mutex<Option<Arc<Writes>>>,
     memory_writes: Mutex<Option<Arc<Writes>>>,
+    /// Nothing waits long any more.
     closing: AtomicBool,
+    /// Calls are asked to stop.
+    stopping: AtomicBool,
     /// What goes on: asked to stop when the client has gone.
     calls: Mutex<HashMap<u64, Cancel>>,
     next_call: AtomicU64,
@@ -89,6 +92,7 @@ impl State {
             document_writes: Mutex::new(options.documents.clone()),
             memory_writes: Mutex::default(),
             closing: AtomicBool::new(false),
+            stopping: AtomicBool::new(false),
             calls: Mutex::default(),
             next_call: AtomicU64::new(0),
             options,
@@ -198,16 +202,22 @@ impl State {
     pub fn begin(&self, cancel: &Cancel) -> Running<'_> {
         let number = self.next_call.fetch_add(1, Ordering::Relaxed);
         self.calls.lock().unwrap_or_else(PoisonError::into_inner).insert(number, cancel.clone());
-        if self.closing.load(Ordering::SeqCst) {
+        if self.stopping.load(Ordering::SeqCst) {
             cancel.ask();
         }
         Running { state: self, number }
     }
 
-    /// The client has gone: what goes on is to come to its end soon.
+    /// Asks what goes on to stop, and what comes.
+    pub fn stop(&self) {
+        self.stopping.store(true, Ordering::SeqCst);
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner).values().for_each(Cancel::ask);
+        self.hurry();
+    }
+
+    /// The client has gone: nothing waits for another process any longer than a moment.
     pub fn hurry(&self) {
         self.closing.store(true, Ordering::SeqCst);
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner).values().for_each(Cancel::ask);
         for writes in [&self.document_writes, &self.memory_writes] {
             if let Some(writes) = &*writes.lock().unwrap_or_else(PoisonError::into_inner) {
                 writes.hurry();
@@ -217,7 +227,7 @@ impl State {
 
     /// Ends the writing threads of this server. Says whether everything that was taken is durable.
     pub fn close(&self, within: Duration) -> bool {
-        self.hurry();
+        self.stop();
         let shared = self.options.documents.is_some();
         let documents = self.document_writes.lock().unwrap_or_else(PoisonError::into_inner).take();
         let memories = self.memory_writes.lock().unwrap_or_else(PoisonError::into_inner).take();

@@ -39,7 +39,7 @@ where
 {
     let ended = Arc::new(Notify::new());
     let inner = AsyncRwTransport::new(input, output).with_max_line_length(MAX_MESSAGE_BYTES);
-    let pipe = Pipe { inner, began: false, ended: Arc::clone(&ended) };
+    let pipe = Pipe { inner, began: false, ended: Arc::clone(&ended), server: server.clone() };
     let talk = async {
         // A client that goes away before it has said what it wants has taken nothing with it.
         if let Ok(running) = rmcp::serve_server(server.clone(), pipe).await {
@@ -51,7 +51,7 @@ where
         () = async {
             ended.notified().await;
             tokio::time::sleep(LAST_CALLS).await;
-            server.hurry();
+            server.stop();
             tokio::time::sleep(LAST_ANSWERS).await;
         } => {}
     }
@@ -70,6 +70,7 @@ struct Pipe<R: AsyncRead, W: AsyncWrite> {
     /// A request was seen: the protocol has begun.
     began: bool,
     ended: Arc<Notify>,
+    server: Server,
 }
 
 impl<R, W> Transport<RoleServer> for Pipe<R, W>
@@ -89,6 +90,7 @@ where
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
             let Some(message) = self.inner.receive().await else {
+                self.server.hurry();
                 self.ended.notify_one();
                 return None;
             };

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// At most so many questions are kept, at least half as many of the latest.
-const MOST: usize = 4096;
+const MOST: usize = 512;
 /// Longer questions are not asked twice in the same words.
 const MAX_BYTES: usize = 1024;
 

@@ -247,7 +247,7 @@ impl House {
             let mut tools = self.tools.lock().unwrap_or_else(PoisonError::into_inner);
             tools.drain().map(|(_, (server, _))| server).collect()
         };
-        tools.iter().for_each(mcp::Server::hurry);
+        tools.iter().for_each(mcp::Server::stop);
         let writes = self.writes.lock().unwrap_or_else(PoisonError::into_inner).take();
         let documents = writes.is_none_or(|writes| writes.close(within));
         tools.iter().map(|server| server.close(within)).fold(documents, |all, one| all && one)

@@ -1,7 +1,7 @@
 //! Routes that add documents: texts, uploads, and ingests of the server's own folders and of pages.
 
 use std::{
-    collections::{BTreeMap, HashSet},
+    collections::{BTreeMap, HashMap},
     path::PathBuf,
     sync::Arc,
     time::{Duration, Instant},
@@ -23,7 +23,7 @@ use super::{
     state::State,
 };
 use crate::{
-    index::{Problem, Snapshot},
+    index::{Problem, Snapshot, SourceRecord},
     ingest::{self, Content, Deposit, Deposited, PageUrl, Report, detect::extension_for},
     serve::{
         api::{API_ROOT, DocumentRequest, ErrorType, IngestRequest, IngestSettings},
@@ -129,19 +129,24 @@ pub fn check_quota(caller: &Caller, snapshot: &Snapshot, arriving: &[(String, u6
     if quota.documents.is_none() && quota.bytes.is_none() {
         return Ok(());
     }
-    let replaced: HashSet<&str> = arriving.iter().map(|(path, _)| path.as_str()).collect();
+    let arriving: HashMap<&str, u64> = arriving.iter().map(|(path, size)| (path.as_str(), *size)).collect();
     let mut staying = snapshot.sources(None)?;
-    staying.retain(|source| !replaced.contains(source.display_path().as_str()));
-    if let Some(limit) = quota.documents
-        && (staying.len() + replaced.len()) as u64 > limit
+    let held = |sources: &[SourceRecord]| {
+        let bytes = sources.iter().map(|source| source.size_bytes).fold(0u64, u64::saturating_add);
+        (sources.len() as u64, bytes)
+    };
+    let (documents, bytes) = held(&staying);
+    staying.retain(|source| !arriving.contains_key(source.display_path().as_str()));
+    let (staying, staying_bytes) = held(&staying);
+    let documents_then = staying.saturating_add(arriving.len() as u64);
+    let bytes_then = arriving.values().fold(staying_bytes, |sum, size| sum.saturating_add(*size));
+    // Who holds more than a quota that was lowered may still put less in the place of what there is.
+    for (what, limit, before, then) in
+        [("documents", quota.documents, documents, documents_then), ("bytes", quota.bytes, bytes, bytes_then)]
     {
-        return over("documents", limit);
-    }
-    let bytes = staying.iter().map(|source| source.size_bytes).chain(arriving.iter().map(|(_, size)| *size));
-    if let Some(limit) = quota.bytes
-        && bytes.fold(0u64, u64::saturating_add) > limit
-    {
-        return over("bytes", limit);
+        if let Some(limit) = limit.filter(|limit| then > *limit && then > before) {
+            return over(what, limit);
+        }
     }
     Ok(())
 }

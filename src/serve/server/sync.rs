@@ -17,7 +17,7 @@ use super::{
     failure::{Failure, Result},
     guard::{Audit, Caller},
     house::House,
-    ingest::{check_path, check_quota, check_root, known_extension, options, whole},
+    ingest::{check_path, check_root, known_extension, options, whole},
     search::json,
     state::State,
 };
@@ -295,8 +295,6 @@ fn take(
 ) -> Result<SyncTaken> {
     let house = &session.house;
     let root = session.talk().manifest.root().to_owned();
-    let arriving = contents.iter().map(|(content, bytes)| (format!("{root}/{}", content.path), bytes.len() as u64));
-    check_quota(caller, &house.snapshot()?, &arriving.collect::<Vec<_>>())?;
     let mut arrivals = Vec::new();
     let mut named = Vec::new();
     for (content, bytes) in contents {

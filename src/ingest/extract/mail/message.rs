@@ -349,6 +349,9 @@ impl<'a> Writer<'a> {
             return;
         };
         self.is_cut_off |= envelope.is_cut_off;
+        for name in &envelope.unread {
+            self.leave_out(name, problem(reason::UNSUPPORTED, "something enclosed that is no file"));
+        }
         if !self.nest.enter() {
             self.leave_out(name, problem(reason::DEEP_NESTING, "an envelope in messages in messages"));
             return;

@@ -23,6 +23,8 @@ pub struct Envelope {
     pub files: Vec<Enclosed>,
     /// The text of the message: a name that says what it is, and its bytes.
     pub body: Option<Enclosed>,
+    /// Names of what is enclosed as something else than a file: a message, an object of another program.
+    pub unread: Vec<String>,
     /// Its end is missing.
     pub is_cut_off: bool,
 }
@@ -133,14 +135,14 @@ impl Reading {
         } else {
             unpacked(&self.rtf).map(|bytes| ("message.rtf", bytes))
         };
-        self.files.retain(|file| !file.bytes.is_empty());
         for (at, file) in self.files.iter_mut().enumerate() {
             if file.name.is_empty() {
                 file.name = format!("attachment-{}", at + 1);
             }
         }
+        let (files, empty): (Vec<_>, Vec<_>) = self.files.into_iter().partition(|file| !file.bytes.is_empty());
         let body = body.map(|(name, bytes)| Enclosed { name: name.into(), bytes });
-        Envelope { files: self.files, body, is_cut_off }
+        Envelope { files, unread: empty.into_iter().map(|file| file.name).collect(), body, is_cut_off }
     }
 }
 

@@ -91,9 +91,8 @@ impl Oxide {
         let same = guarded(|| {
             let (Ok(one), Ok(other)) = (page(number), page(other)) else { return Ok(false) };
             let (Some(one), Some(other)) = (one.as_dict(), other.as_dict()) else { return Ok(false) };
-            let is_own = |(key, _): &(&String, &Object)| *key != "Parent";
-            Ok(one.iter().filter(is_own).count() == other.iter().filter(is_own).count()
-                && one.iter().filter(is_own).all(|(key, value)| other.get(key) == Some(value)))
+            // The parent counts: a page may inherit its resources.
+            Ok(one.len() == other.len() && one.iter().all(|(key, value)| other.get(key) == Some(value)))
         });
         same.unwrap_or(false)
     }

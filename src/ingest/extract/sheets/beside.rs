@@ -1,6 +1,6 @@
 //! What stands beside the cells of a sheet: comments on cells, and charts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     index::Problem,
@@ -48,25 +48,27 @@ pub fn of_sheets(package: &mut Package, workbook: &str) -> Result<BTreeMap<Strin
         let relationships = ooxml::relationships(package, sheet)?;
         let mut beside = Beside::default();
         let of_kind = |kind: &'static str| move |one: &&Relationship| one.kind == kind;
-        // What is said in threads stands among the comments too, for older programs, with a word of advice.
-        let threads: Vec<_> = relationships.iter().filter(of_kind("threadedComment")).collect();
-        if threads.is_empty() {
-            for one in relationships.iter().filter(of_kind("comments")) {
-                if let Some(text) = ooxml::read_text(package, &one.target)? {
-                    comments(&mut Reader::new(&text), &mut beside.comments);
-                }
+        for one in relationships.iter().filter(of_kind("comments")) {
+            if let Some(text) = ooxml::read_text(package, &one.target)? {
+                comments(&mut Reader::new(&text), &mut beside.comments);
             }
         }
-        for one in threads {
+        for one in relationships.iter().filter(of_kind("threadedComment")) {
             if let Some(text) = ooxml::read_text(package, &one.target)? {
                 threaded(&mut Reader::new(&text), &mut beside.comments);
             }
         }
-        for drawing in relationships.iter().filter(of_kind("drawing")) {
-            for chart in ooxml::relationships(package, &drawing.target)?.iter().filter(of_kind("chart")) {
-                if let Some(text) = ooxml::read_text(package, &chart.target)?
-                    && beside.charts.len() < MAX_ENTRIES
-                {
+        // Each part once, however often it is named.
+        let drawings: BTreeSet<&String> =
+            relationships.iter().filter(of_kind("drawing")).map(|drawing| &drawing.target).collect();
+        let mut charts = BTreeSet::new();
+        for drawing in drawings {
+            let parts = ooxml::relationships(package, drawing)?;
+            for chart in parts.iter().filter(of_kind("chart")) {
+                if charts.len() == MAX_ENTRIES || !charts.insert(chart.target.clone()) {
+                    continue;
+                }
+                if let Some(text) = ooxml::read_text(package, &chart.target)? {
                     beside.charts.push(drawing::chart(&mut Reader::new(&text)));
                 }
             }
@@ -121,6 +123,8 @@ fn comments(reader: &mut Reader<'_>, out: &mut Vec<String>) {
                     authors.push(one_line(&std::mem::take(&mut text)));
                 }
                 "t" => is_wanted = false,
+                // What is said in a thread stands here too, for older programs, with a word of advice.
+                "comment" if author.starts_with("tc=") => text.clear(),
                 "comment" => push(out, &place, &author, &std::mem::take(&mut text)),
                 _ => {}
             },

@@ -51,6 +51,8 @@ pub struct Writer {
 pub struct Owed {
     clear: bool,
     delete: Vec<Key>,
+    /// Journals up to this one are to be forgotten.
+    journal_end: Option<u64>,
 }
 
 /// One commit in the making. The last word on a key counts.
@@ -125,13 +127,15 @@ impl Writer {
             }
         }
         drop(index);
+        let journal_end = gathered.journal_end.max(owed.journal_end);
         if committed.is_ok() {
             // What is left over is read again at the next start: it says nothing new, but for what was taken away since.
-            if let Some(Err(error)) = gathered.journal_end.map(|end| Journal::forget(&self.dir, end)) {
+            if let Some(Err(error)) = journal_end.map(|end| Journal::forget(&self.dir, end)) {
                 committed = Err(error.to_string());
+                self.owed.journal_end = journal_end;
             }
         } else {
-            self.owed = Owed { clear: batch.clear, delete: batch.delete };
+            self.owed = Owed { clear: batch.clear, delete: batch.delete, journal_end };
         }
         if committed.is_err() {
             self.shared.errors.fetch_add(1, Ordering::Relaxed);
