@@ -150,8 +150,9 @@ fn charts_and_comments_stand_behind_the_cells() {
             ("xl/worksheets/_rels/s0.xml.rels", &comments),
             (
                 "xl/comments1.xml",
-                "<comments><authors><author>Bo</author></authors><commentList><comment ref=\"B2\" authorId=\"0\"><text><r><t>Bo:</t></r>\
-                 <r><t xml:space=\"preserve\">\nIs that </t></r><r><t>so?</t></r></text></comment><comment ref=\"A1\" authorId=\"9\"><text/></comment></commentList></comments>",
+                "<comments><authors><author>Bo</author><author>tc={1}</author></authors><commentList><comment ref=\"B2\" authorId=\"0\"><text><r><t>Bo:</t></r>\
+                 <r><t xml:space=\"preserve\">\nIs that </t></r><r><t>so?</t></r></text></comment><comment ref=\"A1\" authorId=\"9\"><text/></comment>\
+                 <comment ref=\"A2\" authorId=\"1\"><text><t>Your version cannot read this thread.</t></text></comment></commentList></comments>",
             ),
             ("xl/worksheets/_rels/s1.xml.rels", &charts),
             ("xl/drawings/_rels/d.xml.rels", &relation("chart", "../charts/c.xml")),
@@ -175,5 +176,5 @@ fn charts_and_comments_stand_behind_the_cells() {
     };
     assert_eq!(behind("Sheet 0"), ["- B2 (Bo): Is that so?"]);
     assert_eq!(behind("Sheet 1"), ["Ducks", "Seen: 2019 4"]);
-    assert_eq!(behind("Sheet 2"), ["- A2: Who is that?"]);
+    assert_eq!(behind("Sheet 2"), ["- B2 (Bo): Is that so?\n- A2: Who is that?"]);
 }
